@@ -263,3 +263,27 @@ def test_a_reference_is_not_at_fault_because_a_wrong_pattern_splits_less(tmp_pat
     report = verify_model(tmp_path / "model.gguf", tmp_path / "tokenizer.json", [case])
     assert report.results[0].fails
     assert all(each.origin is not Origin.REFERENCE for each in report.differences)
+
+
+@pytest.mark.parametrize(
+    ("phrases", "pre_tokenizer", "is_at_fault"),
+    [
+        ([], byte_level(use_regex=False), True),
+        # A trainer that splits no text makes pieces of several words.
+        (["Ġaa Ġbb", "Ġcc Ġdd"], byte_level(use_regex=False), False),
+        ([], stages(SPLIT, byte_level(use_regex=False)), False),
+    ],
+)
+def test_a_reference_that_splits_no_text_is_at_fault_if_its_pieces_are_words(
+    phrases: list[str], pre_tokenizer: dict, is_at_fault: bool, tmp_path
+):
+    words = [f"Ġ{first} {second}" for first, second in product(ascii_lowercase, repeat=2)]
+    merges = [*(f"Ġ {letter}" for letter in ascii_lowercase), *words, "Ġbb .", *phrases]
+    model, reference = write(tmp_path, bpe_spec(merges, pre="qwen2"), merges=merges, pre_tokenizer=pre_tokenizer)
+    cases = [Case(id="words", suite="made", text="it aa bb. cc", add_special=False)]
+    report = verify_model(model, reference, cases, diagnose=True)
+    found = [each.message for each in report.differences if each.origin is Origin.REFERENCE]
+    assert ["no stage of its pre-tokenizer splits" in message for message in found] == ([True] if is_at_fault else [])
+    if is_at_fault:
+        with pytest.raises(TokverifyError, match=r"not repaired: .*the reference is at fault"):
+            fix_model(model, None, reference, cases)

@@ -227,7 +227,8 @@ def test_a_reference_that_moves_tokens_beyond_the_embeddings_is_another_version(
         ({"eos": 257}, None, 256, True),
         ({}, "<|im_start|>x<|im_end|>", 256, True),
         ({"eos": 257}, None, 258, False),
-        ({"pad": 257}, "x", 256, False),
+        ({"pad": 257}, "x", 256, True),
+        ({"pad": 257}, "<|im_end|>", 258, False),
     ],
 )
 def test_a_reference_whose_chats_need_tokens_beyond_the_embeddings_is_another_version(
@@ -238,6 +239,42 @@ def test_a_reference_whose_chats_need_tokens_beyond_the_embeddings_is_another_ve
     found = doubt_reference(Declaration(spec=bpe_spec((), {}), embedding_rows=rows), Opened(Encoder(reference)))
     assert ("its chats need" in found) is expected
     assert bool(found) is expected
+
+
+@pytest.mark.parametrize("text", ["<|image|>", "[PAD]", "<mask>"])
+def test_a_token_beyond_the_embeddings_that_ends_no_turn_is_no_evidence(text: str):
+    reference = bpe_spec((), {text: CONTROL}, special_ids={"pad": 256}, chat_template="x")
+    assert not doubt_reference(Declaration(spec=bpe_spec((), {}), embedding_rows=256), Opened(Encoder(reference)))
+
+
+@pytest.mark.parametrize(
+    ("start", "count", "named", "template", "expected"),
+    [
+        (12, 20, "[SYSTEM_PROMPT]", None, True),
+        # Padding is numbered by its ids, and stands alone among other tokens.
+        (12, 1, "[SYSTEM_PROMPT]", None, False),
+        (12, 20, "[control_99]", None, False),
+        # A model that was trained with the names has them in its chats, or ends generations with one.
+        (12, 20, "[SYSTEM_PROMPT]", "[SYSTEM_PROMPT]x", False),
+        (12, 20, "<|im_end|>", None, False),
+    ],
+)
+def test_names_for_reserved_tokens_show_a_later_version(
+    start: int, count: int, named: str, template: str | None, expected: bool
+):
+    reserved = [f"[control_{number}]" for number in range(start, start + count)]
+    spec = bpe_spec((), dict.fromkeys(reserved, CONTROL))
+    reference = bpe_spec((), dict.fromkeys([named, *reserved[1:]], CONTROL), chat_template=template)
+    found = find_other_model(spec, Opened(Encoder(reference)))
+    assert ('it gives names to 256 "[control_12]"' in found) is expected
+    assert not find_other_model(reference, Opened(Encoder(reference)))
+
+
+def test_a_lost_name_is_a_fault_if_other_tokens_differ_too():
+    reserved = [f"[control_{number}]" for number in range(20)]
+    spec = bpe_spec((), dict.fromkeys(["<|other|>", *reserved], CONTROL))
+    reference = bpe_spec((), dict.fromkeys(["<|another|>", "[SYSTEM_PROMPT]", *reserved[1:]], CONTROL))
+    assert not find_other_model(spec, Opened(Encoder(reference)))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ are put to the same test, and the reference is blamed only if the model passes i
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -19,7 +20,7 @@ from tokverify.engine.family import Alphabet
 from tokverify.engine.joined_strings import find_differing
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.piece_index import listed_pieces
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.report.finding import ERROR
 from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
@@ -35,8 +36,8 @@ from tokverify.tokenizer import Tokenizer, why_hidden
 CODE = "TV213"
 """The rule that reports the same."""
 _BLAME = "the reference is at fault"
-_ENCODINGS = ("latin-1", "cp1252")
-"""What a program reads text in that expects no UTF-8."""
+_ENCODINGS = {"latin-1": "Latin-1", "cp1252": "Windows-1252"}
+"""What a program reads text in that expects no UTF-8, and what people call it."""
 _MOST = 2_000
 """At most this many tokens are encoded alone; of more, an even sample."""
 _LEAST, _LEAST_SHARE, _SUSPICIOUS_SHARE = 8, 0.05, 0.01
@@ -50,6 +51,9 @@ _OPPOSED = 10
 """As many times more tokens must speak for the model than for the reference."""
 _CONTINUATION = "##"
 """What the pieces that continue a word begin with in a WordPiece vocabulary."""
+_WORDS, _SPANNING = 500, 0.001
+"""Of so many pieces that begin with a space, a trainer that splits no text makes more than this share from several."""
+_SEVERAL_WORDS = re.compile(f"[A-Za-z]{SPELLED_SPACE}[A-Za-z]")
 _TEXTS = ("Hello world", "The cat sat on the mat", "one two three", "a b c d")
 """Texts that every decoder restores."""
 
@@ -66,6 +70,7 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
     yield from _find_lost_continuations(actual, facts)
     yield from _find_lost_case(actual, facts)
     yield from _find_lost_spaces(actual, facts)
+    yield from _find_lost_pattern(actual, facts)
     lacks_byte_stage = _lacks_byte_stage(facts)
     if facts.tokenizer is None or not (lacks_byte_stage or _splits_into_words(facts)):
         return
@@ -146,6 +151,32 @@ def _find_lost_spaces(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDif
             f" {list_tokens(lost, facts.pieces)}, so that it uses none of them"
         )
         yield make_difference(Aspect.SPLITTING, ERROR, message, lost, origin=Origin.REFERENCE)
+
+
+def _find_lost_pattern(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that a byte-level reference splits no text, though its pieces were trained on words, and the model does.
+
+    All of its tokens still come back as themselves.
+    """
+    document = facts.document
+    if document is None or document.model_type != "BPE" or not isinstance(actual, Encoder):
+        return
+    stages = document.pre_tokenizer
+    splits = any(stage["type"] != "ByteLevel" or stage["use_regex"] for stage in stages)
+    if splits or not stages or not actual.settings.family.is_bpe:
+        return
+    words = [id for id, piece in enumerate(facts.pieces) if piece.startswith(SPELLED_SPACE)]
+    spanning = sum(_SEVERAL_WORDS.search(piece) is not None for piece in facts.pieces)
+    text = _TEXTS[0]
+    if len(words) < _WORDS or spanning > _SPANNING * len(words):
+        return
+    if splitter(PRE_TOKENIZERS[actual.settings.pre])(text) != [text]:
+        message = (
+            f"{_BLAME}: no stage of its pre-tokenizer splits a text, but of its {len(words):,} pieces that begin with a"
+            f" space, {spanning or 'none'} {'have' if spanning > 1 else 'has'} a second word, so that they were trained"
+            " with a pattern, which is lost"
+        )
+        yield make_difference(Aspect.SPLITTING, ERROR, message, origin=Origin.REFERENCE)
 
 
 def _splits_into_words(facts: Opened) -> bool:
@@ -256,7 +287,7 @@ def explain_misread_tokens(pieces: Sequence[str], facts: Opened) -> str:
     differing = [id for id in find_differing(pieces, facts.pieces) if id < size]
     if not differing or facts.spec is None or _spells_bytes(facts.spec, facts.document):
         return ""
-    misread = [id for id in differing if _is_misread(facts.pieces[id], pieces[id])]
+    misread = [id for id in differing if misread_as(facts.pieces[id], pieces[id])]
     if len(misread) < max(_LEAST, NEARLY_ALL * len(differing)):
         return ""
     return (
@@ -285,10 +316,13 @@ def _spells_bytes(spec: TokenizerSpec, document: Document | None) -> bool:
     return document.is_byte_level if document else family is None or family.is_bpe
 
 
-def _is_misread(piece: str, right: str) -> bool:
-    """Whether a piece is what becomes of the right one if its UTF-8 is read as Latin-1 or as Windows-1252."""
+def misread_as(piece: str, right: str) -> str:
+    """Name the encoding in which the UTF-8 of the right piece was read to become another; empty if there is none."""
     wanted = right.encode("utf-8", "surrogateescape")
-    return any(b"".join(_to_byte(character, name) for character in piece) == wanted for name in _ENCODINGS)
+    if piece == right:
+        return ""
+    names = (name for code, name in _ENCODINGS.items() if b"".join(_to_byte(each, code) for each in piece) == wanted)
+    return next(names, "")
 
 
 def _to_byte(character: str, encoding: str) -> bytes:

@@ -7,8 +7,10 @@ something behind: their types, or the roles that point to them. It keeps the tok
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -21,7 +23,7 @@ from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
 from tokverify.engine.joined_strings import find_differing
 from tokverify.engine.normalizer import ESCAPED_SPACE
-from tokverify.engine.special_text import BYTE_PIECE, EOG_TEXTS
+from tokverify.engine.special_text import BYTE_PIECE, EOG_TEXTS, EOT_TEXTS
 from tokverify.repair.token_patch import kind_of, types_of
 from tokverify.report.run import NEARLY_ALL
 from tokverify.spec import TokenizerSpec, TokenType
@@ -46,6 +48,10 @@ _MANY = 100
 """So many tokens at the end are no mistake."""
 _TIMES = 10
 """As many times more tokens must begin with one mark of a space than with the other."""
+_SERIES = 8
+"""So many reserved tokens that are numbered in the order of their ids are a series."""
+_NUMBERED = re.compile(r"([<\[]\D*)([0-9]+)(\D*[>\]])")
+"""A token that is reserved for later, such as `[control_12]` or `<|reserved_special_token_5|>`."""
 _ADDED_TYPES = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED})
 _STEP = 16
 """At most so many ids are lost between neighboring tokens of a block."""
@@ -90,6 +96,8 @@ def find_other_model(spec: TokenizerSpec, facts: Opened, rows: int | None = None
     elif ids := _lacking_at_end(spec, facts, rows):
         lacking = f"the last {len(ids):,} tokens here, such as {list_tokens(ids, spec.tokens)}"
         reason = f"it lacks {lacking} (it may have been cut off)"
+    elif ids := _named_later(spec, facts):
+        reason = f"it gives names to {list_tokens(ids, spec.tokens)}, which like others here are only reserved"
     elif kinds := _are_of_other_kinds(spec, facts):
         reason = f"its tokens are written for the model {kinds[1]}, and those here for {kinds[0]}"
     elif rows is not None and (ids := _moved_beyond(spec, facts, rows)):
@@ -130,6 +138,31 @@ def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
         unknown = used - known
         lost += [id for id in range(len(reference), len(spec.tokens)) if spec.tokens[id] in unknown]
     return lost
+
+
+def _named_later(spec: TokenizerSpec, facts: Opened) -> list[int]:
+    """Return the reserved tokens, of a series that both sides have, to which the reference gives names of its own.
+
+    A later version of a model does so. A fault replaces tokens by padding, which has no place in such a series. Names
+    that a chat template writes, or that end a generation, are those of a model that was trained with them.
+    """
+    reference = facts.spec.tokens if facts.spec else ()
+    pairs = list(enumerate(zip(spec.tokens, reference, strict=False)))
+    ids = [id for id, (ours, theirs) in pairs if ours != theirs]
+    series = Counter(_series_of(id, ours) for id, (ours, theirs) in pairs if ours == theirs)
+    are_reserved = all((own := _series_of(id, spec.tokens[id])) and series[own] >= _SERIES for id in ids)
+    if not ids or not are_reserved or any(_NUMBERED.fullmatch(reference[id]) for id in ids):
+        return []
+    markers = [read_template(template) for template in (spec.chat_template, facts.chat_template) if template]
+    used = {*EOG_TEXTS, *(text for each in markers for text in (*each.strong, *each.weak, *each.turn_ends))}
+    roles = {*facts.special_ids.values(), *spec.special_ids.values()}
+    return [] if any(id in roles or reference[id] in used for id in ids) else ids
+
+
+def _series_of(id: int, text: str) -> tuple[str, str, int] | None:
+    """Return what the tokens of a series share: the texts around their numbers, and the distance to their ids."""
+    match = _NUMBERED.fullmatch(text)
+    return (match[1], match[3], id - int(match[2])) if match else None
 
 
 def _lacking_at_end(spec: TokenizerSpec, facts: Opened, rows: int | None) -> list[int]:
@@ -183,13 +216,14 @@ def _moved_beyond(spec: TokenizerSpec, facts: Opened, rows: int) -> list[int]:
 def _used_beyond(spec: TokenizerSpec, facts: Opened, rows: int) -> list[int]:
     """Return the tokens of the reference, beyond the embeddings of the model, without which no chat works.
 
-    That is its EOS, and the markers with which its chat template ends turns; images need others.
+    That is its EOS, and the markers that end turns: those of its chat template, and those that llama.cpp knows by their
+    texts. Images and padding need others.
     """
     reference = facts.spec.tokens if facts.spec else ()
     beyond = range(rows, len(reference)) if len(spec.tokens) <= rows else ()
     if not beyond:
         return []
-    ends = read_template(facts.chat_template or "").turn_ends
+    ends = {*read_template(facts.chat_template or "").turn_ends, *EOT_TEXTS}
     return [id for id in beyond if id == facts.special_ids.get("eos") or reference[id] in ends]
 
 
