@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
@@ -18,8 +19,9 @@ from tokverify.engine.settings import resolve
 from tokverify.references import open_reference
 from tokverify.repair.budget import Budget
 from tokverify.repair.evidence import Evidence, Target
+from tokverify.repair.piece_change import all_reference_texts, reference_texts
 from tokverify.repair.search import DiagnosisResult, diagnose
-from tokverify.repair.setting_change import special_ids
+from tokverify.repair.setting_change import declared_special_ids, special_ids
 from tokverify.sources.load import load_gguf
 from tokverify.spec import TokenizerSpec, TokenType
 
@@ -204,3 +206,68 @@ def test_a_reference_that_adds_another_token_than_its_eos_gets_that_token():
     sentences = [change.sentence for change in special_ids(Evidence(wrong, Encoder(wrong), Opened(reference), targets))]
     assert sentences[0].startswith('making token 256 "<|endoftext|>" the eos token')
     assert not any("the bos token" in sentence for sentence in sentences)
+
+
+def test_a_model_that_ranks_by_its_own_scores_is_kept_if_a_token_is_all_that_is_missing():
+    """The scores of Gemma 3 cannot be had from its merges, so a tokenizer.json is read as another model."""
+    pieces = {"▁": -1, "a": -2, "b": -3, "ab": -4, "▁a": -5, "  ": -9}
+    roles = {"bos": 1, "eos": 2, "unk": 0}
+    right = spm_spec(pieces, {"  ": USER_DEFINED}, special_ids=roles, add_bos=True, add_space_prefix=False)
+    spec = replace(right, tokens=[*right.tokens, "<image>"], types=[*right.types, 4], scores=[*right.scores, 0.0])
+    expected = Encoder(spec, "right")
+    facts = Opened(expected)
+    # A tokenizer.json writes the run of spaces in its own way, which would break it here.
+    tokens = [token.replace("  ", "▁▁") for token in spec.tokens]
+    parts = {"model": "gemma4", "pre": "gemma4", "scores": None, "merges": ["▁ ▁", "a b", "▁ a"]}
+    vars(facts)["spec"] = replace(spec, tokens=tokens, **parts)
+    actual = Encoder(replace(right, special_ids={"bos": 2, "eos": 2, "unk": 0}))
+    texts = ("ab", " a<image>b", "<image>", "ab ab", "a  a")
+    result = diagnose(actual.spec, facts, verify_tokenizers(actual, expected, cases(*texts)).results, encoder=actual)
+    assert result is not None
+    best = result.diagnosis.explanations[0]
+    assert "adding token" in best.sentence
+    assert "gemma4" not in best.sentence
+    assert not best.unexplained
+
+
+@pytest.mark.parametrize(
+    ("model", "change", "reason"),
+    [
+        ("llama", lambda text: text.encode().decode("latin-1"), "as in the reference (its UTF-8 was read as Latin-1)"),
+        ("llama", lambda text: f"{text}\r", "as in the reference (a line end was kept behind each)"),
+        ("llama", lambda text: normalize("NFKC", text), "as in the reference (normalized with NFKC)"),
+        ("llama", lambda text: text.replace("\n", "\\n"), "as in the reference (line breaks and tabs were escaped)"),
+        ("llama", lambda text: text.swapcase(), "as in the reference"),
+        ("gpt2", lambda text: text.replace("Ġ", " "), "with Ġ instead of spaces"),
+    ],
+)
+def test_the_cause_says_what_a_program_did_to_the_texts_of_tokens(model, change, reason):
+    words = ["größe", "ﬁx", "naïve", "x\ny"] if model == "llama" else ["Ġword", "Ġother"]
+    made = {"llama": lambda: spm_spec(dict.fromkeys(words, -1.0)), "gpt2": lambda: bpe_spec((), tokens=words)}[model]
+    right = made()
+    tokens = [change(token) if token in words else token for token in right.tokens]
+    facts = Opened(Encoder(right, "right"))
+    evidence = Evidence(replace(right, tokens=tokens), None, facts, ())
+    (all_texts,) = all_reference_texts(evidence)
+    sentences = [change.sentence for change in reference_texts(evidence)]
+    assert all_texts.sentence.endswith(f" {reason}")
+    assert sentences == [all_texts.sentence]
+
+
+def test_a_role_is_named_by_both_texts_of_its_token_if_they_differ():
+    right = bpe_spec((), {"<S>": CONTROL, "<E>": CONTROL}, special_ids={"bos": 256, "eos": 257})
+    wrong = replace(right, tokens=[*right.tokens[:256], "<E>", "<S>"], special_ids={"bos": 257, "eos": 256})
+    evidence = Evidence(wrong, None, Opened(Encoder(right, "right")), ())
+    sentences = [change.sentence for change in declared_special_ids(evidence)]
+    assert sentences[1].startswith('making token 257 "<S>" ("<E>" in the reference) the eos token')
+
+
+def test_tokens_that_moved_because_others_are_lost_are_described_so():
+    """A BERT file without `[unused0]` and so on."""
+    right = bpe_spec((), tokens=["[unused0]", "word", "[unused1]", "other"])
+    lost = replace(right, tokens=[token for token in right.tokens if "unused" not in token], types=[1] * 258)
+    evidence = Evidence(lost, None, Opened(Encoder(right, "right")), ())
+    reason = 'as in the reference (the file has lost 2 tokens, such as "[unused0]", so that these have lower ids)'
+    expected = f"rewriting 2 tokens (ids 256-257) {reason}"
+    assert [change.sentence for change in all_reference_texts(evidence)] == [expected]
+    assert [change.sentence for change in reference_texts(evidence)] == [expected]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from tokverify.compare.contradiction import SPACE_PREFIX
@@ -16,7 +16,8 @@ from tokverify.engine.family import Affixes, Ranking, Settings
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.setting_change import AFFIX_FLAGS, is_in_doubt
-from tokverify.spec import TokenizerSpec
+from tokverify.report.run import NEARLY_ALL
+from tokverify.spec import TokenizerSpec, piece_made_by
 from tokverify.text.sequence import common_length
 from tokverify.text.wording import list_items, plural
 
@@ -150,6 +151,21 @@ def _scores_by_rank(reference: TokenizerSpec) -> list[float]:
     return [-float(ranks.get(token, 0)) for token in reference.tokens]
 
 
+def _ranks_as_merges(spec: TokenizerSpec, reference: TokenizerSpec) -> bool:
+    """Whether a file without merges has scores that rank its pieces in the order of the reference's merges.
+
+    Then its model is right, and the reference is read as another only because merges may say more than scores, as in
+    a tokenizer.json of Gemma 3.
+    """
+    scores = spec.scores or ()
+    if spec.merges or reference.scores is not None or not reference.merges or len(scores) < len(spec.tokens):
+        return False
+    ids = {token: id for id, token in enumerate(spec.tokens)}
+    ranked = [scores[ids[piece]] for piece in dict.fromkeys(map(piece_made_by, reference.merges)) if piece in ids]
+    descending = sum(before > after for before, after in pairwise(ranked))
+    return len(ranked) > 1 and descending >= NEARLY_ALL * (len(ranked) - 1)
+
+
 def _kept_flags(evidence: Evidence, settings: Settings, special_ids: Mapping[str, int]) -> dict[str, bool]:
     """Return the flags that must stay what they are although the model changes, since the reference says nothing."""
     kept: dict[str, bool] = {}
@@ -169,7 +185,7 @@ def _kept_flags(evidence: Evidence, settings: Settings, special_ids: Mapping[str
 def models(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Set the reference's model, and declare what the file leaves out, which has another default for each model."""
     reference, spec = evidence.facts.spec, evidence.spec
-    if reference is None or reference.model == spec.model:
+    if reference is None or reference.model == spec.model or _ranks_as_merges(spec, reference):
         return
     family = find_family(reference.model)
     names = ["pre", "scores", "merges", "charsmap", *(family.flags if family else ())]

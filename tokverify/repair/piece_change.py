@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tokverify.compare.damage import misread_as
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet, Settings
 from tokverify.engine.normalizer import escape_spaces
@@ -24,12 +27,14 @@ from tokverify.repair.token_patch import (
     types_of,
 )
 from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.text.wording import plural, quote
 
 if TYPE_CHECKING:
     from tokverify.repair.evidence import Evidence
 
 _NOT_ASCII = 0x80
 _BYTES = 0x100
+_AS_THERE = "as in the reference"
 _REPRESENT_NOTHING = frozenset({TokenType.UNUSED, TokenType.UNDEFINED})
 
 
@@ -40,8 +45,9 @@ def reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     groups: dict[str, dict[int, TokenPatch]] = {}
     patches = _reference_patches(spec, reference)
+    how = _describe_differences(spec, reference, patches)
     for id, patch in patches.items():
-        groups.setdefault(_describe_difference(spec.tokens[id], reference.tokens[id]), {})[id] = patch
+        groups.setdefault(how[id], {})[id] = patch
     for description, group in groups.items():
         sentence = f"rewriting {name_tokens(group, spec)} {description}"
         yield patch_tokens(group, "tokens", sentence, cost.REFERENCE_TEXTS)
@@ -55,8 +61,10 @@ def all_reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Store all tokens that differ as the reference does."""
     reference, spec = evidence.facts.spec, evidence.spec
     patches = _reference_patches(spec, reference) if reference else {}
-    if patches:
-        sentence = f"rewriting {name_tokens(patches, spec)} as in the reference"
+    if reference and patches:
+        reasons = set(_describe_differences(spec, reference, patches).values())
+        how = reasons.pop() if len(reasons) == 1 else _AS_THERE
+        sentence = f"rewriting {name_tokens(patches, spec)} {how}"
         yield patch_tokens(patches, "tokens", sentence, cost.REFERENCE_TEXTS)
 
 
@@ -73,6 +81,16 @@ def _reference_patches(spec: TokenizerSpec, reference: TokenizerSpec) -> dict[in
     return patches
 
 
+def _describe_differences(spec: TokenizerSpec, reference: TokenizerSpec, ids: Iterable[int]) -> dict[int, str]:
+    """Say for each of the tokens that the reference stores differently how, and why if that can be seen."""
+    here = set(spec.tokens)
+    lost = [token for token in reference.tokens if token not in here]
+    if lost and list(spec.tokens) == [token for token in reference.tokens if token in here]:
+        tokens = f"{plural(len(lost), 'token')}{', such as' if len(lost) > 1 else ''} {quote(lost[0])}"
+        return dict.fromkeys(ids, f"{_AS_THERE} (the file has lost {tokens}, so that these have lower ids)")
+    return {id: _describe_difference(spec.tokens[id], reference.tokens[id]) for id in ids}
+
+
 def _describe_difference(text: str, expected: str) -> str:
     if escape_spaces(text) == expected:
         return "with ▁ instead of spaces"
@@ -80,7 +98,22 @@ def _describe_difference(text: str, expected: str) -> str:
         return "with spaces instead of ▁"
     if text.replace("▁", "") == expected.replace("▁", ""):
         return "with or without ▁ as in the reference"
-    return "as in the reference"
+    if text.replace(" ", SPELLED_SPACE) == expected:
+        return f"with {SPELLED_SPACE} instead of spaces"
+    return _explain_damage(text, expected)
+
+
+def _explain_damage(text: str, expected: str) -> str:
+    """Say that a token gets the text of the reference, and what a program did to it where that can be seen."""
+    if encoding := misread_as(text, expected):
+        return f"{_AS_THERE} (its UTF-8 was read as {encoding})"
+    if text != expected and text.rstrip("\r\n") == expected:
+        return f"{_AS_THERE} (a line end was kept behind each)"
+    if unicodedata.normalize("NFKC", expected) == text:
+        return f"{_AS_THERE} (normalized with NFKC)"
+    if text.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r") == expected:
+        return f"{_AS_THERE} (line breaks and tabs were escaped)"
+    return _AS_THERE
 
 
 def conventional_texts(evidence: Evidence) -> Iterator[TokenizerChange]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
@@ -117,7 +117,7 @@ def declared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
             continue
         is_assignable = id != current.get(role) and 0 <= id < len(evidence.spec.tokens) and role in ROLES
         if is_assignable and not evidence.facts.is_contradicted(f"{role} token"):
-            yield assign_role(evidence.spec, role, id, confirmed=True)
+            yield assign_role(evidence.spec, role, id, confirmed=True, pieces=evidence.facts.pieces)
 
 
 def _is_end_anyway(evidence: Evidence, ours: int | None, theirs: int) -> bool:
@@ -193,7 +193,9 @@ def special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
             candidates = [id for id, _ in evidence.missing.most_common(_GUESSES) if id in observed]
         for id in candidates:
             if id != current.get(role) and 0 <= id < len(evidence.spec.tokens):
-                yield assign_role(evidence.spec, role, id, confirmed=role in declared)
+                # If ids are shifted, the text in the reference is that of another token.
+                pieces = evidence.facts.pieces if id == declared.get(role) else ()
+                yield assign_role(evidence.spec, role, id, confirmed=role in declared, pieces=pieces)
 
 
 def _id_here(evidence: Evidence, id: int) -> int:
@@ -256,11 +258,24 @@ def _observed_ids(evidence: Evidence) -> dict[str, set[int]]:
     return {**observed, **{role: set() for role in in_doubt}}
 
 
-def assign_role(spec: TokenizerSpec, role: str, id: int, *, confirmed: bool) -> TokenizerChange:
-    """Return the change that gives a role to a token; `confirmed` if the reference declares it."""
+def assign_role(
+    spec: TokenizerSpec, role: str, id: int, *, confirmed: bool, pieces: Sequence[str] = ()
+) -> TokenizerChange:
+    """Return the change that gives a role to a token.
+
+    Args:
+        spec: What our side declares.
+        role: The role.
+        id: The id of the token.
+        confirmed: Whether the reference declares it.
+        pieces: The tokens of the reference; the other text is named, too, because another change may restore it.
+    """
+    text = quote(spec.tokens[id])
+    if id < len(pieces) and pieces[id] != spec.tokens[id]:
+        text = f"{text} ({quote(pieces[id])} in the reference)"
     return TokenizerChange(
         kind=f"{role}_id",
-        sentence=f"making token {id} {quote(spec.tokens[id])} the {role} token ({key_of(role)})",
+        sentence=f"making token {id} {text} the {role} token ({key_of(role)})",
         cost=cost.discount(cost.SPECIAL_ID, confirmed=confirmed),
         transform=lambda spec: replace(spec, special_ids={**spec.special_ids, role: id}),
         gguf_command=set_special_id(role, id),
