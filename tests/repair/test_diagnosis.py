@@ -233,12 +233,16 @@ def test_a_model_that_ranks_by_its_own_scores_is_kept_if_a_token_is_all_that_is_
 @pytest.mark.parametrize(
     ("model", "change", "reason"),
     [
-        ("llama", lambda text: text.encode().decode("latin-1"), "as in the reference (its UTF-8 was read as Latin-1)"),
+        (
+            "llama",
+            lambda text: text.encode().decode("latin-1"),
+            "as in the reference (their UTF-8 was read as Latin-1)",
+        ),
         ("llama", lambda text: f"{text}\r", "as in the reference (a line end was kept behind each)"),
-        ("llama", lambda text: normalize("NFKC", text), "as in the reference (normalized with NFKC)"),
+        ("llama", lambda text: normalize("NFKC", text), "as in the reference (they were normalized with NFKC)"),
         ("llama", lambda text: text.replace("\n", "\\n"), "as in the reference (line breaks and tabs were escaped)"),
         ("llama", lambda text: text.swapcase(), "as in the reference"),
-        ("gpt2", lambda text: text.replace("Ġ", " "), "with Ġ instead of spaces"),
+        ("gpt2", lambda text: text.replace("Ġ", " "), "as in the reference (they had spaces instead of Ġ)"),
     ],
 )
 def test_the_cause_says_what_a_program_did_to_the_texts_of_tokens(model, change, reason):

@@ -36,8 +36,8 @@ from tokverify.tokenizer import Tokenizer, why_hidden
 CODE = "TV213"
 """The rule that reports the same."""
 _BLAME = "the reference is at fault"
-_ENCODINGS = {"latin-1": "Latin-1", "cp1252": "Windows-1252"}
-"""What a program reads text in that expects no UTF-8, and what people call it."""
+_ENCODINGS = ("latin-1", "cp1252")
+"""What a program reads text in that expects no UTF-8."""
 _MOST = 2_000
 """At most this many tokens are encoded alone; of more, an even sample."""
 _LEAST, _LEAST_SHARE, _SUSPICIOUS_SHARE = 8, 0.05, 0.01
@@ -287,7 +287,8 @@ def explain_misread_tokens(pieces: Sequence[str], facts: Opened) -> str:
     differing = [id for id in find_differing(pieces, facts.pieces) if id < size]
     if not differing or facts.spec is None or _spells_bytes(facts.spec, facts.document):
         return ""
-    misread = [id for id in differing if misread_as(facts.pieces[id], pieces[id])]
+    pairs = {id: (facts.pieces[id], pieces[id]) for id in differing}
+    misread = [id for id, pair in pairs.items() if any(is_misread(*pair, encoding) for encoding in _ENCODINGS)]
     if len(misread) < max(_LEAST, NEARLY_ALL * len(differing)):
         return ""
     return (
@@ -316,13 +317,10 @@ def _spells_bytes(spec: TokenizerSpec, document: Document | None) -> bool:
     return document.is_byte_level if document else family is None or family.is_bpe
 
 
-def misread_as(piece: str, right: str) -> str:
-    """Name the encoding in which the UTF-8 of the right piece was read to become another; empty if there is none."""
+def is_misread(piece: str, right: str, encoding: str) -> bool:
+    """Whether a piece is what becomes of the right one if its UTF-8 is read in another encoding."""
     wanted = right.encode("utf-8", "surrogateescape")
-    if piece == right:
-        return ""
-    names = (name for code, name in _ENCODINGS.items() if b"".join(_to_byte(each, code) for each in piece) == wanted)
-    return next(names, "")
+    return b"".join(_to_byte(character, encoding) for character in piece) == wanted
 
 
 def _to_byte(character: str, encoding: str) -> bytes:

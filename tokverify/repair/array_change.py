@@ -83,6 +83,8 @@ def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
     current = evidence.spec.merges
     if not expected or list(expected) == list(current or ()):
         return
+    if reference is not None and _ranks_as_merges(evidence.spec, reference):
+        return
     yield TokenizerChange(
         kind="merges",
         sentence=f"using the reference's {len(expected):,} merges ({compare_merges(current or (), expected)})",
@@ -103,6 +105,8 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Copy the reference's scores; if it has merges instead, use scores that rank pieces as the merges do."""
     reference, spec = evidence.facts.spec, evidence.spec
     if reference is None or spec.merges or len(reference.tokens) != len(spec.tokens):
+        return
+    if _ranks_as_merges(spec, reference):
         return
     if reference.scores is not None and list(reference.scores) != list(spec.scores or ()):
         if evidence.encoder and _ranks_alike(evidence.encoder, reference):

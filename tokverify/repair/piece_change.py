@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from tokverify.compare.damage import misread_as
+from tokverify.compare.damage import is_misread
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.families import find_family
@@ -45,11 +46,10 @@ def reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     groups: dict[str, dict[int, TokenPatch]] = {}
     patches = _reference_patches(spec, reference)
-    how = _describe_differences(spec, reference, patches)
     for id, patch in patches.items():
-        groups.setdefault(how[id], {})[id] = patch
-    for description, group in groups.items():
-        sentence = f"rewriting {name_tokens(group, spec)} {description}"
+        groups.setdefault(_describe_difference(spec.tokens[id], reference.tokens[id]), {})[id] = patch
+    for group in groups.values():
+        sentence = f"rewriting {name_tokens(group, spec)} {_describe_all(group, spec, reference)}"
         yield patch_tokens(group, "tokens", sentence, cost.REFERENCE_TEXTS)
     if len(groups) > 1:
         yield patch_tokens(
@@ -62,9 +62,7 @@ def all_reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     reference, spec = evidence.facts.spec, evidence.spec
     patches = _reference_patches(spec, reference) if reference else {}
     if reference and patches:
-        reasons = set(_describe_differences(spec, reference, patches).values())
-        how = reasons.pop() if len(reasons) == 1 else _AS_THERE
-        sentence = f"rewriting {name_tokens(patches, spec)} {how}"
+        sentence = f"rewriting {name_tokens(patches, spec)} {_describe_all(patches, spec, reference)}"
         yield patch_tokens(patches, "tokens", sentence, cost.REFERENCE_TEXTS)
 
 
@@ -81,16 +79,6 @@ def _reference_patches(spec: TokenizerSpec, reference: TokenizerSpec) -> dict[in
     return patches
 
 
-def _describe_differences(spec: TokenizerSpec, reference: TokenizerSpec, ids: Iterable[int]) -> dict[int, str]:
-    """Say for each of the tokens that the reference stores differently how, and why if that can be seen."""
-    here = set(spec.tokens)
-    lost = [token for token in reference.tokens if token not in here]
-    if lost and list(spec.tokens) == [token for token in reference.tokens if token in here]:
-        tokens = f"{plural(len(lost), 'token')}{', such as' if len(lost) > 1 else ''} {quote(lost[0])}"
-        return dict.fromkeys(ids, f"{_AS_THERE} (the file has lost {tokens}, so that these have lower ids)")
-    return {id: _describe_difference(spec.tokens[id], reference.tokens[id]) for id in ids}
-
-
 def _describe_difference(text: str, expected: str) -> str:
     if escape_spaces(text) == expected:
         return "with ▁ instead of spaces"
@@ -98,22 +86,43 @@ def _describe_difference(text: str, expected: str) -> str:
         return "with spaces instead of ▁"
     if text.replace("▁", "") == expected.replace("▁", ""):
         return "with or without ▁ as in the reference"
-    if text.replace(" ", SPELLED_SPACE) == expected:
-        return f"with {SPELLED_SPACE} instead of spaces"
-    return _explain_damage(text, expected)
-
-
-def _explain_damage(text: str, expected: str) -> str:
-    """Say that a token gets the text of the reference, and what a program did to it where that can be seen."""
-    if encoding := misread_as(text, expected):
-        return f"{_AS_THERE} (its UTF-8 was read as {encoding})"
-    if text != expected and text.rstrip("\r\n") == expected:
-        return f"{_AS_THERE} (a line end was kept behind each)"
-    if unicodedata.normalize("NFKC", expected) == text:
-        return f"{_AS_THERE} (normalized with NFKC)"
-    if text.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r") == expected:
-        return f"{_AS_THERE} (line breaks and tabs were escaped)"
     return _AS_THERE
+
+
+def _describe_all(ids: Iterable[int], spec: TokenizerSpec, reference: TokenizerSpec) -> str:
+    """Say how the reference stores tokens and, if that can be seen, what a program did to all of them."""
+    pairs = [(spec.tokens[id], reference.tokens[id]) for id in ids]
+    how = {_describe_difference(*pair) for pair in pairs}
+    if how != {_AS_THERE}:
+        return how.pop() if len(how) == 1 else _AS_THERE
+    reason = next((reason for reason, undo in _DAMAGES.items() if all(undo(*pair) for pair in pairs)), "")
+    reason = reason or _explain_lost(spec.tokens, reference.tokens)
+    return f"{_AS_THERE} ({reason})" if reason else _AS_THERE
+
+
+def _explain_lost(tokens: Sequence[str], expected: Sequence[str]) -> str:
+    """Say that tokens have other ids only because the file has lost some; empty if it is not so."""
+    here = set(tokens)
+    lost = [token for token in expected if token not in here]
+    if not lost or list(tokens) != [token for token in expected if token in here]:
+        return ""
+    such_as = ", such as" if len(lost) > 1 else ""
+    return f"the file has lost {plural(len(lost), 'token')}{such_as} {quote(lost[0])}, so that these have lower ids"
+
+
+def _was_escaped(text: str, right: str) -> bool:
+    return text.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r") == right
+
+
+_DAMAGES: Mapping[str, Callable[[str, str], bool]] = {
+    "their UTF-8 was read as Latin-1": partial(is_misread, encoding="latin-1"),
+    "their UTF-8 was read as Windows-1252": partial(is_misread, encoding="cp1252"),
+    "a line end was kept behind each": lambda text, right: text.rstrip("\r\n") == right,
+    f"they had spaces instead of {SPELLED_SPACE}": lambda text, right: text.replace(" ", SPELLED_SPACE) == right,
+    "line breaks and tabs were escaped": _was_escaped,
+    "they were normalized with NFKC": lambda text, right: unicodedata.normalize("NFKC", right) == text,
+}
+"""What programs do to tokens by mistake, and how to see from a text and the right one that it was done."""
 
 
 def conventional_texts(evidence: Evidence) -> Iterator[TokenizerChange]:

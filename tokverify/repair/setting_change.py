@@ -302,8 +302,11 @@ def pre_tokenizers(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 def declared_pre_tokenizer(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Set the pre-tokenizer that the reference declares."""
-    name = evidence.facts.spec.pre if evidence.facts.spec else None
-    if name in PRE_TOKENIZERS and name != evidence.spec.pre:
+    reference = evidence.facts.spec
+    name = reference.pre if reference else None
+    family = find_family(reference.model) if reference else None
+    # The name that a model has by itself goes with this model only.
+    if name in PRE_TOKENIZERS and name != evidence.spec.pre and not (family and family.pre):
         yield set_pre_tokenizer(name, evidence.spec, confirmed=True)
 
 

@@ -65,7 +65,7 @@ def _ordinary_end(encoder: Encoder, facts: Opened) -> Iterator[TokenizerChange]:
     if id is None or id >= len(settings.pieces) or settings.attributes[id] & ORDINARY:
         id = suggest_end(settings)
     if id is not None and id != eos:
-        yield assign_role(encoder.spec, "eos", id, confirmed=False)
+        yield assign_role(encoder.spec, "eos", id, confirmed=False, pieces=facts.pieces)
 
 
 def _other_ordinary_ends(encoder: Encoder, facts: Opened) -> Iterator[TokenizerChange]:
