@@ -17,6 +17,7 @@ from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve
 from tokverify.references import open_reference
+from tokverify.repair.array_change import merges
 from tokverify.repair.budget import Budget
 from tokverify.repair.evidence import Evidence, Target
 from tokverify.repair.piece_change import all_reference_texts, reference_texts
@@ -275,3 +276,9 @@ def test_tokens_that_moved_because_others_are_lost_are_described_so():
     expected = f"rewriting 2 tokens (ids 256-257) {reason}"
     assert [change.sentence for change in all_reference_texts(evidence)] == [expected]
     assert [change.sentence for change in reference_texts(evidence)] == [expected]
+
+
+def test_merges_that_are_separated_by_tabs_are_described_so():
+    wrong = replace(BPE, merges=[merge.replace(" ", "\t") for merge in BPE.merges])
+    (change,) = merges(Evidence(wrong, None, Opened(Encoder(BPE, "right")), ()))
+    assert change.sentence == "using the reference's 4 merges (the same merges, with tabs instead of spaces)"

@@ -94,8 +94,13 @@ def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 
 def compare_merges(current: Sequence[str], expected: Sequence[str]) -> str:
-    """Count the merges that are missing and extra; if there are none, name the rank where the order first differs."""
+    """Count the merges that are missing and extra; if there are none, name the rank where the order first differs.
+
+    Some programs separate the two pieces with a tab.
+    """
     missing, extra = len(set(expected) - set(current)), len(set(current) - set(expected))
+    if missing and [merge.replace("\t", " ") for merge in current] == list(expected):
+        return "the same merges, with tabs instead of spaces"
     if missing or extra:
         return f"{missing:,} missing, {extra:,} extra"
     return f"the same merges, in another order from rank {common_length(current, expected):,}"
