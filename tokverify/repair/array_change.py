@@ -13,12 +13,13 @@ from tokverify.compare.ranking_difference import moved_tokens
 from tokverify.compare.reference_ranking import descends
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Affixes, Ranking, Settings
+from tokverify.engine.piece_index import index_pieces
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.setting_change import AFFIX_FLAGS, is_in_doubt
 from tokverify.report.run import NEARLY_ALL
 from tokverify.spec import TokenizerSpec, piece_made_by
-from tokverify.text.sequence import common_length
+from tokverify.text.sequence import common_length, thin_out
 from tokverify.text.wording import list_items, plural
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from tokverify.repair.evidence import Evidence
 
 _NO_CHARSMAP = "removing the charsmap (tokenizer.ggml.precompiled_charsmap)"
+_SAMPLE = 20_000
+"""So many merges show in which order all of them are."""
 
 
 def surplus_values(evidence: Evidence) -> Iterator[TokenizerChange]:
@@ -169,8 +172,9 @@ def _ranks_as_merges(spec: TokenizerSpec, reference: TokenizerSpec) -> bool:
     scores = spec.scores or ()
     if spec.merges or reference.scores is not None or not reference.merges or len(scores) < len(spec.tokens):
         return False
-    ids = {token: id for id, token in enumerate(spec.tokens)}
-    ranked = [scores[ids[piece]] for piece in dict.fromkeys(map(piece_made_by, reference.merges)) if piece in ids]
+    ids = index_pieces(spec.tokens)
+    made = dict.fromkeys(map(piece_made_by, thin_out(reference.merges, _SAMPLE)))
+    ranked = [scores[id] for id in map(ids.get, made) if id is not None]
     descending = sum(before > after for before, after in pairwise(ranked))
     return len(ranked) > 1 and descending >= NEARLY_ALL * (len(ranked) - 1)
 
