@@ -306,3 +306,9 @@ def test_a_reference_whose_tokens_are_written_for_another_kind_of_model_is_doubt
     # A file with the wrong name of its model can be repaired.
     misnamed = replace(marked, model="gpt2", pre="gpt-2", merges=["a b"], scores=None)
     assert find_other_model(misnamed, Opened(Encoder(marked))) == ""
+
+
+def test_a_token_with_thousands_of_digits_is_no_reserved_one():
+    spec = spec_of("gpt2", ["a", f"[{'1' * 5000}]"], {}, merges=["a a"], pre="gpt-2")
+    other = replace(spec, tokens=["a", "[name]"])
+    assert "gives names" not in find_other_model(spec, Opened(Encoder(other)))

@@ -50,7 +50,7 @@ _TIMES = 10
 """As many times more tokens must begin with one mark of a space than with the other."""
 _SERIES = 8
 """So many reserved tokens that are numbered in the order of their ids are a series."""
-_NUMBERED = re.compile(r"([<\[]\D*)([0-9]+)(\D*[>\]])")
+_NUMBERED = re.compile(r"([<\[]\D*)([0-9]{1,9})(\D*[>\]])")
 """A token that is reserved for later, such as `[control_12]` or `<|reserved_special_token_5|>`."""
 _ADDED_TYPES = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED})
 _STEP = 16
@@ -147,11 +147,14 @@ def _named_later(spec: TokenizerSpec, facts: Opened) -> list[int]:
     that a chat template writes, or that end a generation, are those of a model that was trained with them.
     """
     reference = facts.spec.tokens if facts.spec else ()
-    pairs = list(enumerate(zip(spec.tokens, reference, strict=False)))
-    ids = [id for id, (ours, theirs) in pairs if ours != theirs]
-    series = Counter(_series_of(id, ours) for id, (ours, theirs) in pairs if ours == theirs)
-    are_reserved = all((own := _series_of(id, spec.tokens[id])) and series[own] >= _SERIES for id in ids)
-    if not ids or not are_reserved or any(_NUMBERED.fullmatch(reference[id]) for id in ids):
+    size = min(len(spec.tokens), len(reference))
+    ids = [id for id in find_differing(spec.tokens, reference) if id < size]
+    own = {id: _series_of(id, spec.tokens[id]) for id in ids}
+    if not ids or None in own.values() or any(_NUMBERED.fullmatch(reference[id]) for id in ids):
+        return []
+    common = set(range(size)).difference(ids)
+    series = Counter(_series_of(id, spec.tokens[id]) for id in common)
+    if any(series[each] < _SERIES for each in own.values()):
         return []
     markers = [read_template(template) for template in (spec.chat_template, facts.chat_template) if template]
     used = {*EOG_TEXTS, *(text for each in markers for text in (*each.strong, *each.weak, *each.turn_ends))}
