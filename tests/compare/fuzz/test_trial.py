@@ -113,7 +113,8 @@ def test_decoding_is_always_compared_with_llama_cpp_in_its_own_way():
 
 
 def test_a_side_without_support_for_an_option_is_named_once():
-    able, left = FakeTokenizer("a"), FakeTokenizer("a", name="left", adds_special=False, parses_special=False)
+    able = FakeTokenizer("a", "<s>", special=["<s>"])
+    left = FakeTokenizer("a", "<s>", special=["<s>"], name="left", adds_special=False, parses_special=False)
     assert Trial(able, able).notes == ()
     assert Trial(able, left).notes == Trial(left, left).notes
     assert Trial(able, left).notes == (
