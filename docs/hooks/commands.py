@@ -23,7 +23,7 @@ _INTRODUCTION = """\
 # Commands
 
 This page is generated from `tokverify COMMAND --help`. Options may come before or after the arguments, and `-h` works
-for every command. See [design](verdicts.md#exit-codes) for the exit codes.
+for every command. See [the exit codes](verdicts.md#exit-codes).
 
 For shell completion, put `eval "$(_TOKVERIFY_COMPLETE=bash_source tokverify)"` into `.bashrc`, or the same line with
 `zsh_source` into `.zshrc`. For fish, use `_TOKVERIFY_COMPLETE=fish_source tokverify | source`.

@@ -210,7 +210,7 @@ def test_a_reference_that_adds_another_token_than_its_eos_gets_that_token():
 
 
 def test_a_model_that_ranks_by_its_own_scores_is_kept_if_a_token_is_all_that_is_missing():
-    """The scores of Gemma 3 cannot be had from its merges, so a tokenizer.json is read as another model."""
+    """The scores of Gemma 3 do not follow from its merges, so a tokenizer.json is read as another model."""
     pieces = {"▁": -1, "a": -2, "b": -3, "ab": -4, "▁a": -5, "  ": -9}
     roles = {"bos": 1, "eos": 2, "unk": 0}
     right = spm_spec(pieces, {"  ": USER_DEFINED}, special_ids=roles, add_bos=True, add_space_prefix=False)

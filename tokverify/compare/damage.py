@@ -17,7 +17,7 @@ from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
-from tokverify.engine.joined_strings import find_differing
+from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.piece_index import listed_pieces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
@@ -283,8 +283,7 @@ def explain_misread_tokens(pieces: Sequence[str], facts: Opened) -> str:
     Returns:
         What is wrong and what to do; empty if it is not so.
     """
-    size = min(len(pieces), len(facts.pieces))
-    differing = [id for id in find_differing(pieces, facts.pieces) if id < size]
+    differing = find_changed(pieces, facts.pieces)
     if not differing or facts.spec is None or _spells_bytes(facts.spec, facts.document):
         return ""
     pairs = {id: (facts.pieces[id], pieces[id]) for id in differing}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import compress
@@ -67,10 +68,6 @@ class JoinedStrings(Sequence[str]):
             return self.native.has_empty()
         at_end = self.joined.startswith(b"\0") or self.joined.endswith(b"\0") or not self.joined
         return self._count > 0 and (at_end or b"\0\0" in self.joined)
-
-    def count_distinct(self) -> int:
-        """Return the number of different strings."""
-        return self.native.count_distinct() if self.native else len(set(self.strings))
 
     def find_unmade(self, merges: JoinedStrings) -> Sequence[int] | None:
         """Return the indices of the pieces that no merge makes; None if a merge does not make one piece of two.
@@ -177,6 +174,12 @@ def find_differing(left: Sequence[object], right: Sequence[object]) -> list[int]
             return found
     shorter, longer = sorted((len(left), len(right)))
     return [*compress(range(shorter), map(ne, left, right)), *range(shorter, longer)]
+
+
+def find_changed(left: Sequence[object], right: Sequence[object]) -> list[int]:
+    """Return the indices at which two sequences differ, up to the end of the shorter one."""
+    differing = find_differing(left, right)
+    return differing[: bisect_left(differing, min(len(left), len(right)))]
 
 
 def find_containing(strings: Sequence[str], character: str) -> list[int]:

@@ -11,7 +11,7 @@ from itertools import chain, product
 
 BYTE_PIECE = re.compile("<0x([0-9A-Fa-f]{2})>")
 """A piece that represents one byte, written in hexadecimal."""
-BYTE_PIECES = tuple(f"<0x{high}{low}>" for high, low in product("0123456789ABCDEFabcdef", repeat=2))
+BYTE_SPELLINGS = tuple(f"<0x{high}{low}>" for high, low in product("0123456789ABCDEFabcdef", repeat=2))
 """All such pieces: looking them up takes less time than matching all pieces of a vocabulary."""
 
 FIM_TEXTS: Mapping[str, tuple[str, ...]] = {

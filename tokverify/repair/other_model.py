@@ -21,7 +21,7 @@ from tokverify.compare.marker import read_template
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
-from tokverify.engine.joined_strings import find_differing
+from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.special_text import BYTE_PIECE, EOG_TEXTS, EOT_TEXTS
 from tokverify.repair.token_patch import kind_of, types_of
@@ -61,9 +61,7 @@ _ADDED = 0.01
 
 def has_other_tokens(spec: TokenizerSpec, reference: Sequence[str]) -> bool:
     """Whether nearly all tokens of a reference differ from those with the same ids."""
-    size = min(len(spec.tokens), len(reference))
-    differing = find_differing(spec.tokens, reference)
-    return bisect_left(differing, size) > NEARLY_ALL * size
+    return len(find_changed(spec.tokens, reference)) > NEARLY_ALL * min(len(spec.tokens), len(reference))
 
 
 def doubt_reference(declaration: Declaration, facts: Opened) -> str:
@@ -120,12 +118,12 @@ def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
     the last one of the reference may also have been added by mistake, so only our template speaks for it.
     """
     reference = facts.spec.tokens if facts.spec else ()
-    differing = find_differing(spec.tokens, reference)
-    if not differing:
+    changed = find_changed(spec.tokens, reference)
+    if not changed and len(spec.tokens) <= len(reference):
         return []
     known, used, here, types = set(reference), _written_tokens(spec, facts), set(spec.tokens), types_of(spec)
     lost: list[int] = []
-    for id in differing[: bisect_left(differing, min(len(spec.tokens), len(reference)))]:
+    for id in changed:
         ours, theirs = spec.tokens[id], reference[id]
         if ours in known:
             continue
@@ -147,12 +145,11 @@ def _named_later(spec: TokenizerSpec, facts: Opened) -> list[int]:
     that a chat template writes, or that end a generation, are those of a model that was trained with them.
     """
     reference = facts.spec.tokens if facts.spec else ()
-    size = min(len(spec.tokens), len(reference))
-    ids = [id for id in find_differing(spec.tokens, reference) if id < size]
+    ids = find_changed(spec.tokens, reference)
     own = {id: _series_of(id, spec.tokens[id]) for id in ids}
     if not ids or None in own.values() or any(_NUMBERED.fullmatch(reference[id]) for id in ids):
         return []
-    common = set(range(size)).difference(ids)
+    common = set(range(min(len(spec.tokens), len(reference)))).difference(ids)
     series = Counter(_series_of(id, spec.tokens[id]) for id in common)
     if any(series[each] < _SERIES for each in own.values()):
         return []

@@ -13,6 +13,7 @@ from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet, Settings
+from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError
@@ -73,9 +74,9 @@ def _reference_patches(spec: TokenizerSpec, reference: TokenizerSpec) -> dict[in
     """
     types, expected_types = types_of(spec), types_of(reference)
     patches: dict[int, TokenPatch] = {}
-    for id, (text, expected) in enumerate(zip(spec.tokens, reference.tokens, strict=False)):
-        if text != expected:
-            patches[id] = TokenPatch(expected, expected_types[id] if types[id] in _REPRESENT_NOTHING else None)
+    for id in find_changed(spec.tokens, reference.tokens):
+        type = expected_types[id] if types[id] in _REPRESENT_NOTHING else None
+        patches[id] = TokenPatch(reference.tokens[id], type)
     return patches
 
 

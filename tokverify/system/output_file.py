@@ -74,9 +74,10 @@ def check_new_file(path: Path, *, force: bool) -> None:
     Raises:
         TokverifyError: If it exists and is not to be overwritten, or cannot be written; see `check_place`.
     """
-    if exists(path) and not path.is_file():
+    is_there = exists(path)
+    if is_there and not path.is_file():
         raise TokverifyError(f"{path}: not a regular file; name another one")
-    if path.exists() and not force:
+    if is_there and not force:
         raise TokverifyError(f"{path}: already exists; name another file or overwrite it with --force")
     check_place(path)
 

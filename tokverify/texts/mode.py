@@ -61,15 +61,7 @@ class Modes:
         self.parses_special = not unable
         """Whether `parse_special` is always as asked for, instead of depending on the text."""
         self._always = [tokenizer for tokenizer in tokenizers if _always_parses(tokenizer)]
-        self._never_parsed = [
-            (
-                tokenizer.name,
-                _unlisted_test(tokenizer, tokenizers)
-                if lists_no_special_tokens(tokenizer)
-                else _control_test(tokenizer),
-            )
-            for tokenizer in unable
-        ]
+        self._never_parsed = [(tokenizer.name, _control_test(tokenizer, tokenizers)) for tokenizer in unable]
         # Each text is asked about several times in a row. subtle: a cached method would keep the tokenizers alive.
         self._find_unable = lru_cache(_LATEST)(partial(_find_unable, self._never_parsed))
 
@@ -215,8 +207,13 @@ def _adds_tokens(tokenizer: Tokenizer) -> bool:
     return with_tokens != without
 
 
-def _control_test(tokenizer: Tokenizer) -> ContainsControl:
-    """Return a function that checks if a text contains a control token; if they are not known, any text may."""
+def _control_test(tokenizer: Tokenizer, others: Iterable[Tokenizer] = ()) -> ContainsControl:
+    """Return a function that checks if a text contains a control token; if they are not known, any text may.
+
+    Of one that lists none, these are the tokens of others that it does not have.
+    """
+    if lists_no_special_tokens(tokenizer):
+        return _unlisted_test(tokenizer, others)
     if not isinstance(tokenizer, ControlListing):
         return lambda _: True
     return _contains_any(frozenset(filter(None, tokenizer.control_texts)))

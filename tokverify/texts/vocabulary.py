@@ -9,7 +9,7 @@ from operator import ne, or_
 
 from tokverify.engine.joined_strings import JoinedStrings, find_differing
 from tokverify.engine.piece_index import index_pieces
-from tokverify.engine.special_text import BYTE_PIECES
+from tokverify.engine.special_text import BYTE_SPELLINGS
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.spec import TokenType, ids_of_type
@@ -17,7 +17,7 @@ from tokverify.texts.batch import NotComparedError
 from tokverify.tokenizer import BytesListing, Declaring, Tokenizer, TypeListing, pieces_of, why_hidden
 
 _TYPES = {type.value: type for type in TokenType if type is not TokenType.UNDEFINED}
-_BYTE_PIECES = frozenset(BYTE_PIECES)
+_BYTE_PIECES = frozenset(BYTE_SPELLINGS)
 
 
 def compare_vocabularies(actual: Tokenizer, expected: Tokenizer) -> VocabularyDifference | None:

@@ -9,6 +9,7 @@ from itertools import chain
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
 from tokverify.engine.joined_strings import JoinedStrings
+from tokverify.engine.piece_index import index_pieces
 from tokverify.report.finding import ERROR, WARNING, Finding
 from tokverify.sources.gguf.keys import TOKENS
 from tokverify.text.wording import list_items, plural, quote
@@ -37,9 +38,9 @@ def duplicate_token(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#25739, ggml-org/llama.cpp#5669, onnxruntime/mobius#648
     """
     tokens = subject.spec.tokens
-    if isinstance(tokens, JoinedStrings) and not tokens.has_empty and tokens.count_distinct() == len(tokens):
+    if isinstance(tokens, JoinedStrings) and not tokens.has_empty and len(index_pieces(tokens)) == len(tokens):
         return
-    read = [token.partition("\0")[0] if "\0" in token else token for token in subject.spec.tokens]
+    read = [token.partition("\0")[0] if "\0" in token else token for token in tokens]
     empty = tuple(id for id, token in enumerate(read) if not token)
     if empty:
         shown = list_items(f"[EMPTY_{id}]" for id in empty)

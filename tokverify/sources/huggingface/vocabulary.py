@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.engine.piece_index import PieceIndex, index_pieces
-from tokverify.engine.special_text import BYTE_PIECES
+from tokverify.engine.special_text import BYTE_SPELLINGS
 from tokverify.sources.config import GGUF_ROLES
 from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType
 from tokverify.text.utf8 import has_surrogate
@@ -52,7 +52,7 @@ def vocabulary(
     all_ids = _all_ids(document, ids)
     tokens, types = _tokens_and_types(all_ids)
     if has_bytes:
-        for piece in BYTE_PIECES:
+        for piece in BYTE_SPELLINGS:
             if (id := all_ids.get(piece)) is not None:
                 types[id] = TokenType.BYTE.value
     texts: dict[int, str] = {}
