@@ -31,6 +31,11 @@ class Rewriting:
         """The rewritten text."""
         return b"".join(self._parts)
 
+    @property
+    def size(self) -> int:
+        """The length of the result in bytes."""
+        return len(self._spans)
+
     def keep(self, text: str | bytes) -> None:
         """Append bytes of the source unchanged."""
         data = _bytes(text)
@@ -50,6 +55,15 @@ class Rewriting:
         self._end = span[1]
         if noted:
             self.changes.append(Change(span, old, new))
+
+    def extend(self, following: Rewriting) -> None:
+        """Append the rewriting of what follows in the source."""
+        self._parts += following._parts
+        self._spans += [(start + self._end, end + self._end) for start, end in following._spans]
+        for change in following.changes:
+            start, end = change.span
+            self.changes.append(Change((start + self._end, end + self._end), change.before, change.after))
+        self._end += following._end
 
     def source_span(self, start: int, end: int) -> Span:
         """Return the bytes of the source that the bytes from `start` to `end` of the result come from."""

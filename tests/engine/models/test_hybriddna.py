@@ -89,3 +89,13 @@ def test_an_added_tag_begins_no_dna():
     typed = Encoder(spec({"<dna>": TokenType.CONTROL.value}))
     ids = typed.encode("<dna>CCCCCC</dna>", parse_special=False)
     assert typed.settings.ids["CCCCCC\ue000"] in ids
+
+
+def test_a_trace_shows_the_source_of_bases_after_inserted_spaces():
+    pieces = ["▁", "a", *DNA, *KMERS]
+    model = HybridDna({piece: id for id, piece in enumerate(pieces)}, Bpe({"▁": 0, "a": 1}, [], PRE_TOKENIZERS["mmbert"]))
+    traced = model.trace("a<dna>TAAAAA</dna>a")
+    taken = [token for word in traced.words for token in word.tokens]
+    assert [pieces[token.id] for token in taken] == ["▁", "a", "<dna>", "TAAAAA\ue000", "</dna>", "▁", "a"]
+    spans = [traced.rewriting.source_span(token.start, token.end) for token in taken]
+    assert spans == [(0, 0), (0, 1), (1, 6), (6, 12), (12, 18), (18, 18), (18, 19)]

@@ -49,3 +49,14 @@ def test_a_pre_tokenizer_that_escapes_spaces_does_so_first():
     tokens = ["a", "▁", "▁a", "\n"]
     encoder = Encoder(TokenizerSpec(model="whitespace", tokens=tokens, merges=["▁ a"], pre="sarvam-moe"))
     assert [tokens[id] for id in encoder.encode(" a\na ")] == ["▁a", "a", "▁"]
+
+
+def test_a_trace_shows_the_source_of_words_before_which_the_pre_tokenizer_inserts_spaces():
+    ids = {piece: id for id, piece in enumerate(["▁", "a", "b"])}
+    traced = Whitespace(Bpe(ids, [], PRE_TOKENIZERS["mmbert"]), lowercase=True).trace(" a  B")
+    rewriting = traced.rewriting
+    taken = [token for word in traced.words for token in word.tokens]
+    assert rewriting.result.decode() == "▁a▁b"
+    assert [token.id for token in taken] == [0, 1, 0, 2]
+    assert [rewriting.source_span(token.start, token.end) for token in taken] == [(1, 1), (1, 2), (4, 4), (4, 5)]
+    assert [change.span for change in rewriting.changes] == [(1, 1), (4, 5), (4, 4)]

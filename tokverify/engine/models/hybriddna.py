@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from tokverify.engine.rewriting import unchanged
+from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.special_text import KMER_MARKER
 from tokverify.engine.trace import ModelTrace, PreToken, Taken, Whole, Word, shift, shift_pre_token
 from tokverify.text.utf8 import decode_leniently, to_bytes
@@ -67,19 +67,20 @@ class HybridDna:
             return self._bpe.trace(text)
         words: list[Word] = []
         pre_tokens: list[PreToken] = []
-        place = 0
+        rewriting = Rewriting()
         rest = text
         while rest:
             plain, opened, rest = rest.partition(OPEN)
             traced = self._bpe.trace(plain)
-            words += (shift(word, place, len(pre_tokens)) for word in traced.words)
-            pre_tokens += (shift_pre_token(pre_token, place) for pre_token in traced.pre_tokens)
-            place += len(plain.encode())
+            start = rewriting.size
+            words += (shift(word, start, len(pre_tokens)) for word in traced.words)
+            pre_tokens += (shift_pre_token(pre_token, start) for pre_token in traced.pre_tokens)
+            rewriting.extend(traced.rewriting)
             if opened:
                 dna, closed, rest = rest.partition(CLOSE)
-                words += self._trace_dna(dna, place, closed=bool(closed))
-                place = words[-1].end
-        return ModelTrace(unchanged(text), tuple(words), tuple(pre_tokens))
+                words += self._trace_dna(dna, rewriting.size, closed=bool(closed))
+                rewriting.keep(opened + dna + closed)
+        return ModelTrace(rewriting, tuple(words), tuple(pre_tokens))
 
     def _trace_dna(self, dna: str, start: int, *, closed: bool) -> Iterator[Word]:
         ids = [self._ids[OPEN], *self._encode_dna(dna), *([self._ids[CLOSE]] if closed else [])]

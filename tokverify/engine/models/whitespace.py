@@ -36,10 +36,12 @@ class Whitespace:
         for word in split_at_spaces(text):
             begin = text.index(word, place)
             rewriting.replace(text[place:begin], "", noted=False)
-            start = len(rewriting.result)
+            start = rewriting.size
+            normalizing = Rewriting()
             for character in word:
-                rewriting.replace(character, self._normalize(character))
+                normalizing.replace(character, self._normalize(character))
             traced = self._bpe.trace(self._normalize(word))
+            rewriting.extend(normalizing.then(traced.rewriting))
             words += (shift(traced_word, start, len(pre_tokens)) for traced_word in traced.words)
             pre_tokens += (shift_pre_token(pre_token, start) for pre_token in traced.pre_tokens)
             place = begin + len(word)
