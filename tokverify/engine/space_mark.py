@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
+from tokverify.engine.joined_strings import join
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.spec import TokenizerSpec
+from tokverify.text.utf8 import to_bytes
 
 _FEWEST = 3
 
@@ -15,8 +17,8 @@ def describe_foreign_spaces(spec: TokenizerSpec) -> str:
     family = find_family(spec.model)
     if family is None or family.alphabet is Alphabet.OWN:
         return ""
-    joined = "\0" + "\0".join(spec.tokens)
-    counts = {mark: joined.count(f"\0{mark}") for mark in "Ġ▁"}
+    joined = b"\0" + join(spec.tokens)
+    counts = {mark: joined.count(to_bytes(f"\0{mark}")) for mark in "Ġ▁"}
     pre = PRE_TOKENIZERS.get(family.pre or spec.pre or "default")
     reads_byte_level = family.alphabet is Alphabet.BYTE_LEVEL and (pre is None or pre.byte_level)
     right, wrong = ("Ġ", "▁") if reads_byte_level else ("▁", "Ġ")

@@ -40,7 +40,7 @@ def broken_byte_tokens(subject: Subject) -> Iterator[Finding]:
         ggml-org/llama.cpp#4622, ollama/ollama#5255, ggml-org/llama.cpp#2865, ggml-org/llama.cpp#28862
     """
     family = find_family(subject.spec.model)
-    if family is None:
+    if family is None or not (family.ignores_byte_pieces or family.byte_fallback):
         return
     ids = _byte_ids(subject)
     if family.ignores_byte_pieces:
