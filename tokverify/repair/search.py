@@ -363,5 +363,6 @@ def distance(outcome: Sequence[int] | None, expected: Sequence[int]) -> int:
         return len(expected) + 2
     if outcome == expected:
         return 0
-    actual_counts, expected_counts = Counter(outcome), Counter(expected)
-    return 1 + sum((actual_counts - expected_counts).values()) + sum((expected_counts - actual_counts).values())
+    surplus = Counter(outcome)
+    surplus.subtract(expected)
+    return 1 + sum(map(abs, surplus.values()))
