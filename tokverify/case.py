@@ -26,12 +26,17 @@ class Case:
     id: str
     """Unique within the suite."""
     suite: str
+    """The name of the suite that contains it."""
     text: str
+    """What is encoded."""
     tags: tuple[str, ...] = ()
+    """What `--tag` selects it by."""
     note: str = ""
     """Why the case exists: what it is meant to catch."""
     add_special: bool = False
+    """Whether tokens such as BOS and EOS are added around the text."""
     parse_special: bool = True
+    """Whether control tokens in the text are recognized."""
     expect: Mapping[str, Expect] = field(default_factory=dict)
     """Expected ids or pieces by the name, fingerprint or family of a tokenizer."""
     file: str = ""

@@ -57,9 +57,11 @@ class AuditReport:
     findings: tuple[Finding, ...]
     """Ordered by severity, the highest first, then by code."""
     waived: tuple[WaivedFinding, ...] = ()
+    """Findings that are accepted as known."""
     unused_waivers: tuple[KnownDifference, ...] = ()
     """The entries for this model and an evaluated rule that accepted nothing."""
     not_evaluated: tuple[NotEvaluated, ...] = ()
+    """Rules about which nothing is known, with reasons."""
     rules: tuple[RuleManual, ...] = ()
     """All selected rules."""
     source: str = ""
@@ -69,6 +71,7 @@ class AuditReport:
     reference: str | None = None
     """Where the reference comes from; None without one."""
     reference_sha256: Digest | None = None
+    """The digest of the reference, if it is a file."""
     caveat: str = ""
     """What the reference cannot prove."""
     fail_on: Severity | None = Severity.ERROR

@@ -32,6 +32,7 @@ class DeviationCount:
 
     cause: Deviation
     sequences: Count
+    """How many sequences deviate so first."""
     cases: tuple[str, ...] = ()
     """The ids of the results that are examples of it, in the order of the log."""
 

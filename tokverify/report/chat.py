@@ -42,6 +42,7 @@ class Conversation:
     tools: Sequence[Mapping[str, object]] | None = None
     """The tools, likewise."""
     add_generation_prompt: bool = False
+    """Whether the template is asked to begin an answer at the end."""
     variables: Mapping[str, object] = field(default_factory=dict)
     """Other variables that the template can use."""
 
@@ -51,7 +52,9 @@ class Rendering:
     """What a template makes of a conversation: a text or an error."""
 
     text: str | None = None
+    """The text; None if there is an error."""
     error: str = ""
+    """Why there is no text; empty if there is one."""
     deliberate: bool = False
     """Whether the template itself refused the conversation, by `raise_exception`."""
 
@@ -61,8 +64,11 @@ class TextStretch:
     """A part of two texts, as numbers of characters; the whole part is equal, or nothing in it is."""
 
     actual: Count
+    """The length of the part in our text."""
     expected: Count
+    """Its length in the text of the reference."""
     equal: bool
+    """Whether both texts have the same part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,7 @@ class ChatFinding:
     template: str
     """The name of the template."""
     message: str
+    """What is wrong, in a sentence or two."""
     conversations: tuple[str, ...] = ()
     """Ids of the conversations; empty if the problem concerns the template as a whole."""
     known: KnownDifference | None = None
@@ -112,6 +119,7 @@ class RenderedConversation:
     conversation: str
     """The id of the conversation."""
     actual: Rendering
+    """What our template makes of it."""
     expected: Rendering | None = None
     """None if the reference has no such template."""
     text_difference: TextDifference | None = None
@@ -123,6 +131,7 @@ class RenderedConversation:
     actual_refusal: str = ""
     """The reason why the text cannot be encoded."""
     expected_refusal: str = ""
+    """The same for the reference."""
     difference: Difference | None = None
     """Set if both sides encode the same text to different ids."""
 
@@ -136,7 +145,9 @@ class ChatReport:
     options: Mapping[str, object] = field(default_factory=dict)
     """What the user asked for."""
     actual: Side
+    """The model whose templates were tried."""
     expected: Side | None
+    """The reference; None if there is none."""
     findings: tuple[ChatFinding, ...]
     """The most severe first."""
     unused: tuple[KnownDifference, ...] = ()

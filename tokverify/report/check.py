@@ -28,7 +28,9 @@ class Note:
     """Why there is no result of a part."""
 
     part: Part
+    """What has no result."""
     message: str
+    """Why not."""
     is_failure: bool
     """Whether the part could not be performed; if not, there was nothing to check."""
 
@@ -44,8 +46,11 @@ class ModelCheck:
     parts: tuple[Part, ...]
     """What was requested."""
     run: Report | None = None
+    """The result of the cases; None if they were not asked for, or could not be run."""
     audit: AuditReport | None = None
+    """The result of the static rules; None likewise."""
     chat: ChatReport | None = None
+    """The result of the chat templates; None likewise."""
     notes: tuple[Note, ...] = ()
     """Why a requested part has no result."""
 

@@ -13,6 +13,7 @@ class PreTokenizerChoice:
     """The evidence for the name of a pre-tokenizer, and the names that could replace it."""
 
     name: str
+    """The name that was chosen."""
     texts: tuple[str, ...]
     """The texts that were split in the same way."""
     pre_tokens: Count
@@ -32,7 +33,9 @@ class Conversion:
     """The result of a conversion."""
 
     source: str
+    """What was converted."""
     target: str
+    """The file that was to be written."""
     kinds: tuple[str, str]
     """The formats of both files: `gguf`, `tokenizers`, `sentencepiece`, `tiktoken`, `tekken` or `rwkv`."""
     written: bool

@@ -90,7 +90,9 @@ class CorpusReport:
     bytes: Count
     """The size of their texts in UTF-8."""
     actual_tokens: Count
+    """How many tokens the tokenizer under test needs for all documents."""
     expected_tokens: Count
+    """How many the reference needs."""
     differing: Count
     """Documents whose ids differ."""
     max_differences: Count = 0
@@ -110,6 +112,7 @@ class CorpusReport:
     causes: tuple[CauseCount, ...] = ()
     """In the order of `CorpusCause`."""
     examples: tuple[CorpusExample, ...] = ()
+    """Where the results of `report` were found."""
     sources: tuple[GroupCount, ...] = ()
     """By path, in alphabetical order."""
     scripts: tuple[GroupCount, ...] = ()
@@ -117,6 +120,7 @@ class CorpusReport:
     unreadable_groups: tuple[UnreadableGroup, ...] = ()
     """By reason, in alphabetical order."""
     coverage: CorpusCoverage | None = None
+    """What the documents used of the tokenizer; None if it was not measured."""
     throughput: Throughput | None = None
     """Measured on request only."""
     strict: bool = False

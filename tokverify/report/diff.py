@@ -40,13 +40,17 @@ class Effect:
     """The effect of a change on a corpus."""
 
     lines: Count
+    """The number of lines that were encoded."""
     changed_lines: Count
     """Lines whose ids change."""
     bytes: Count
+    """The size of the lines, in bytes of UTF-8."""
     changed_bytes: Count
     """Bytes of the lines whose ids change."""
     old_tokens: Count
+    """How many tokens A needs for the lines."""
     new_tokens: Count
+    """How many B needs for them."""
     skipped_lines: Count = 0
     """Lines that one of the two does not support; the other counts are without them."""
 
@@ -121,7 +125,9 @@ class Consequence:
     """What a change means for one thing that depends on the tokenizer."""
 
     level: Level
+    """What depends on the tokenizer."""
     outcome: Outcome
+    """Whether that remains valid."""
     reason: str
     """What was found, or how many texts were compared without finding anything."""
     action: str = ""
@@ -174,8 +180,11 @@ class Pairing:
     """Whether two models can be used together for one purpose."""
 
     use: Use
+    """The purpose."""
     fit: Fit
+    """Whether they can be used together."""
     reason: str
+    """Why, by the rules of the program that combines them."""
 
 
 def pairing_exit_code(pairings: Iterable[Pairing]) -> int:

@@ -18,7 +18,9 @@ class Block:
     equal: bool
     """Whether the ids on both sides are the same."""
     actual: tuple[Token, ...]
+    """The tokens of the tokenizer under test."""
     expected: tuple[Token, ...]
+    """Those of the reference; equal to the others in an equal stretch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ class DecodeDifference:
     actual_text: str
     """The decoded text, with U+FFFD for what is not UTF-8."""
     expected_text: str
+    """The text that the reference decodes."""
     actual: HexBytes
     """The decoded bytes."""
     expected: HexBytes
+    """The bytes that the reference decodes."""

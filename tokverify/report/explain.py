@@ -33,9 +33,11 @@ class PatternMatch:
 
     pattern_index: int
     pattern: str
+    """The text of the pattern."""
     alternative_index: int | None
     """The alternative that matched; None for text between two matches of the pattern."""
     alternative: str
+    """The text of that alternative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,9 @@ class Merging:
     symbol_ids: tuple[int | None, ...]
     """Their ids; None for a symbol that is not a piece."""
     merges: tuple[Merge, ...]
+    """The merges in the order in which they were made."""
     byte_fallbacks: tuple[ByteFallback, ...]
+    """The symbols that are no pieces at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +189,7 @@ class Word:
     source_span: Span
     """In the whole text."""
     text: str
+    """The normalized text of the part."""
     pre_token: int | None
     """The index of the pre-token that it belongs to."""
     ids: tuple[int, ...]
@@ -204,11 +209,15 @@ class Stretch:
     """In the whole text."""
     text: str
     normalized: str
+    """The text after normalization."""
     charsmap: tuple[CharsmapSearch, ...]
     """The searches in the charsmap; empty for models without one."""
     changes: tuple[Replacement, ...]
+    """What normalization replaced."""
     pre_tokens: tuple[PreToken, ...]
+    """The chunks of the normalized text."""
     words: tuple[Word, ...]
+    """What the model encoded, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +270,9 @@ class StageComparison:
     """One stage of both sides."""
 
     stage: str
+    """The name of the stage."""
     outcome: StageOutcome
+    """How the two sides compare there."""
     actual: tuple[str, ...] = ()
     """What our side has at the first difference."""
     expected: tuple[str, ...] = ()
@@ -283,9 +294,11 @@ class StageDivergence:
     tokens: tuple[Token, ...]
     """The reference's tokens."""
     stages: tuple[StageComparison, ...]
+    """What both sides have at each stage."""
     first: str | None
     """The first stage that differs; None where the ids are equal."""
     difference: Difference | None
+    """The differing tokens of the result; None if there are none."""
     differing_tokens: tuple[int, ...]
     """The indexes of our tokens that the reference does not have, ascending."""
     has_merge_ranks: bool
@@ -301,6 +314,7 @@ class Explanation:
     name: str
     """The name of the model."""
     algorithm: str
+    """The name of the model's algorithm."""
     method: str
     """What the algorithm does, as a predicate such as `takes the longest token at each position`."""
     pre: str | None
@@ -308,20 +322,27 @@ class Explanation:
     patterns: int
     """How many patterns the pre-tokenizer has."""
     add_special: bool
+    """Whether tokens such as BOS and EOS are added around the text."""
     parse_special: bool
+    """Whether control tokens in the text are recognized."""
     added_tokens: int
     """How many added tokens were searched for."""
     prefix: tuple[Token, ...]
     """The tokens added before the text."""
     fragments: tuple[Fragment, ...]
+    """The parts of the text between and at added tokens, in order."""
     suffix: tuple[Token, ...]
     """The tokens added after the text."""
     without_user_defined: tuple[Token, ...] | None
     """The tokens without USER_DEFINED tokens being matched in the text; None where none was matched."""
     ids: tuple[int, ...]
+    """The result."""
     tokens: tuple[ExplainedToken, ...]
+    """The result, with the place in the text that each token comes from."""
     warnings: tuple[str, ...]
+    """Likely mistakes in the ids, such as a second BOS."""
     reference: StageDivergence | None = None
+    """Where the reference first goes another way; None without one."""
 
 
 def list_stretches(explained: Explanation) -> list[Stretch]:
@@ -434,11 +455,13 @@ class DecodingExplanation:
     name: str
     """The name of the model."""
     algorithm: str
+    """The name of the model's algorithm."""
     ids: tuple[int, ...]
     """The ids that were decoded."""
     stopped_at: int | None
     """The index of the end-of-generation token where decoding stopped; None if it did not stop."""
     tokens: tuple[DecodedToken, ...]
+    """What each token adds to the text."""
     decoded: HexBytes
     """The text; its bytes need not be valid UTF-8."""
     cleaned_up: HexBytes | None
@@ -450,6 +473,7 @@ class ExposedMatch:
     """An added token that was found in the text."""
 
     span: Span
+    """Its bytes in the text."""
     id: int
     piece: str
 
@@ -459,6 +483,7 @@ class ExposedStretch:
     """A stretch of text between added tokens."""
 
     span: Span
+    """Its bytes in the text."""
     normalized: str
     pre_tokens: tuple[str, ...] | None
     """None if the tokenizer has no such stage."""

@@ -34,7 +34,9 @@ class Finding:
     """A problem found by a rule."""
 
     severity: Severity
+    """How serious it is; errors and warnings can fail."""
     message: str
+    """What is wrong, in one sentence."""
     ids: tuple[int, ...] = ()
     """All token ids involved."""
     keys: tuple[str, ...] = ()

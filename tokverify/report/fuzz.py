@@ -83,7 +83,9 @@ class DecodedBytes:
     """The bytes that each side decodes the same ids to."""
 
     actual: HexBytes
+    """Those of the tokenizer under test."""
     expected: HexBytes
+    """Those of the reference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ class FuzzCause:
     case: str
     """The id of the case."""
     kind: DifferenceKind
+    """In what way the texts differ."""
     strings: Count
     """How many texts differ for this reason."""
     generator: str
@@ -134,12 +137,15 @@ class FuzzReport:
     unlisted: Count
     """Texts among those that failed or were skipped whose cause is not listed."""
     stop: Stop
+    """Why the run ended."""
     notes: tuple[str, ...] = ()
     """Options that could not always be as the generators asked for, and why."""
     coverage: FuzzCoverage
+    """How much of the vocabulary the texts used."""
     generators: Mapping[str, GeneratorTally]
     """The contribution of each generator, by name."""
     causes: tuple[FuzzCause, ...] = ()
+    """Why texts differ, in the order in which that was found."""
     gone: str = ""
     """Why a side has stopped answering, if that ended the run."""
 

@@ -36,6 +36,7 @@ class SpecialToken:
     """The token of a role such as `bos`."""
 
     role: str
+    """The role, such as `bos`."""
     id: int
     piece: str
     """Empty if there is no such token."""
@@ -63,10 +64,12 @@ class OverriddenSetting:
     """A setting for which llama.cpp uses another value than the declared one."""
 
     setting: str
+    """What is overridden."""
     declared: object
     """None: not declared."""
     effective: object
     reason: str
+    """Why llama.cpp does so."""
     sentence: str
     """All of this in words."""
 
@@ -96,7 +99,9 @@ class WorstCase:
     """The most tokens that a text can need; a word has no limit, because it can have any length."""
 
     per_byte: int
+    """Tokens per byte of UTF-8."""
     per_character: int
+    """Tokens per character."""
     around: int
     """How many more a text needs as a whole: those that `add_special` adds, and the one of a space before it."""
     text: str
@@ -120,26 +125,35 @@ class Inspection:
     tokens: int
     """The size of the vocabulary."""
     types: tuple[TypeSummary, ...]
+    """The tokens by declared type."""
     algorithm: str | None = None
     """None if the tokenizer cannot be loaded."""
     pre_declared: str | None = None
+    """The name of the pre-tokenizer in the file; None without one."""
     pre_effective: str | None = None
     """None if the tokenizer cannot be loaded; empty for models without a pre-tokenizer."""
     merges: int | None = None
+    """The number of merges; None without a list of them."""
     scores: tuple[float, float] | None = None
     """The lowest and the highest score."""
     charsmap_bytes: int | None = None
+    """The size of the charsmap; None without one."""
     charsmap_entries: int | None = None
     """The number of entries in the array of the charsmap."""
     categories: tuple[CategorySummary, ...] = ()
     """What kinds of things the tokens stand for; empty where the tokenizer knows no kinds."""
     added_tokens: int = 0
+    """The number of tokens that are matched in texts before the model runs."""
     worst_case: WorstCase | None = None
     """None where it is not proven."""
     special: tuple[SpecialToken, ...] = ()
+    """The tokens of roles such as BOS."""
     eog: tuple[EogToken, ...] = ()
+    """The tokens that end a generation."""
     flags: tuple[Flag, ...] = ()
+    """Flags such as `add_bos`, as declared and as used."""
     overrides: tuple[OverriddenSetting, ...] = ()
+    """What llama.cpp uses instead of what is declared."""
     fingerprint: str | None = None
     """None if the tokenizer cannot be loaded."""
     chat_template_length: int | None = None
@@ -165,6 +179,7 @@ class TokenDetails:
     effective: str | None
     """Its effective type; None if the tokenizer cannot be loaded."""
     score: float | None
+    """The score; None if the file has no scores."""
     category: str = ""
     """What kind of thing it stands for, such as `keywords`; empty where the tokenizer knows no kinds."""
 

@@ -28,7 +28,9 @@ class LearnedFact:
     name: str
     """What it is, such as `pre-tokenizer`."""
     value: str
+    """What was learned, as a file states it."""
     origin: Origin
+    """How it was learned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class Learning:
     """The result of learning a tokenizer."""
 
     reference: Side
+    """What was learned from."""
     target: str
     """The file that was written."""
     size: Count

@@ -94,7 +94,9 @@ class SideChange:
     same: bool
     """Whether both encode the same, as far as the reports show."""
     old: Side
+    """What it was."""
     new: Side
+    """What it is now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +112,15 @@ class ReportDiff:
     """What changed from one report to the next."""
 
     actual: SideChange
+    """The tokenizer under test, in both reports."""
     expected: SideChange
+    """The reference, in both reports."""
     versions: Mapping[str, VersionChange]
     """The libraries whose versions differ, by name."""
     old_cases: Count
     """How many cases the old report has."""
     new_cases: Count
+    """The number of cases in the new report."""
     changes: tuple[CaseChange, ...]
     """Ordered by kind, then as the cases ran."""
     differences: tuple[DifferenceChange, ...] = ()

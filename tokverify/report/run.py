@@ -46,6 +46,7 @@ class CaseResult:
 
     case: Case
     status: Status
+    """How it ended."""
     actual: tuple[int, ...] = ()
     """The ids of the actual side."""
     expected: tuple[int, ...] = ()
@@ -102,6 +103,7 @@ class VocabularyDifference:
     """One more than the highest id of the actual side."""
     expected_size: Count
     pieces: tuple[PieceDifference, ...] = ()
+    """The tokens that differ, in the order of their ids."""
     respelled: Count = 0
     """How many tokens are stored differently but represent the same bytes, such as `"  "` and `▁▁`."""
     special_ids: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -113,6 +115,7 @@ class Side:
     """One side of the comparison."""
 
     name: str
+    """What messages call it."""
     source: str
     """Where it came from: a path, `rebuilt` or a hub id."""
     reason: str = ""
@@ -138,7 +141,9 @@ class Report:
     """The result of a verification."""
 
     actual: Side
+    """The tokenizer under test, which encodes as llama.cpp does."""
     expected: Side
+    """The reference."""
     vocabulary: VocabularyDifference | None
     """How the vocabularies differ; None if cases were compared with their own `expect` only."""
     results: tuple[CaseResult, ...]

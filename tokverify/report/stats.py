@@ -36,7 +36,9 @@ class TokenCount:
     unknown: Count
     """Tokens among them that represent text for which there is no token, perhaps a lot of it."""
     per_byte: float | None = None
+    """Tokens per byte of UTF-8; None if it is not known."""
     per_character: float | None = None
+    """Tokens per character; None if it is not known."""
     per_word: float | None = None
     """None if the words are not counted."""
 
@@ -100,6 +102,7 @@ class MeasuredTokenizer:
     sha256: Digest | None = None
     """The digest of a reference's file."""
     vocab_size: Count
+    """The number of tokens."""
     ordinary: Count
     """Tokens that ordinary text can use."""
     excluded: Mapping[str, int]
@@ -130,7 +133,9 @@ class StatsReport:
     files: tuple[str, ...] = ()
     """The files that were measured; empty if the texts are the samples."""
     tokenizers: tuple[MeasuredTokenizer, ...]
+    """What was measured of each tokenizer."""
     texts: tuple[MeasuredTexts, ...]
+    """How many tokens each of them needs for the texts."""
     remarks: tuple[str, ...] = ()
     """What to know when reading the numbers."""
 

@@ -42,6 +42,7 @@ class StreamFailure:
     case: str
     """The case, as suite/id."""
     fault: StreamFault
+    """What is wrong with the streamed text."""
     resumed_at: Count | None
     """After how many ids decoding was resumed; None if it started with the first one."""
     ids: tuple[int, ...]
@@ -78,6 +79,7 @@ class StreamedSide:
 
     side: Side
     method: StreamMethod
+    """How it decodes ids one by one."""
     texts: Count
     """How many texts were streamed from their first id."""
     ids: Count

@@ -94,6 +94,7 @@ class TokenizerDifference:
     """A difference between two tokenizers that needs no text to be seen."""
 
     aspect: Aspect
+    """What differs; `--fail-on` names it."""
     severity: Severity
     """ERROR if it can change a prompt or what ends a generation."""
     message: str

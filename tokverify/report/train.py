@@ -16,6 +16,7 @@ class PairCount:
     left: int
     right: int
     count: Count
+    """How often `left` comes before `right`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class ChecklistPoint:
     expected: tuple[int | str, ...]
     """The expected ids or pieces."""
     holds: bool
+    """Whether the text has these tokens."""
     is_learned: bool
     """Whether it also depends on the words of the corpus."""
 
