@@ -93,7 +93,8 @@ def test_an_added_tag_begins_no_dna():
 
 def test_a_trace_shows_the_source_of_bases_after_inserted_spaces():
     pieces = ["▁", "a", *DNA, *KMERS]
-    model = HybridDna({piece: id for id, piece in enumerate(pieces)}, Bpe({"▁": 0, "a": 1}, [], PRE_TOKENIZERS["mmbert"]))
+    ids = {piece: id for id, piece in enumerate(pieces)}
+    model = HybridDna(ids, Bpe(ids, [], PRE_TOKENIZERS["mmbert"]))
     traced = model.trace("a<dna>TAAAAA</dna>a")
     taken = [token for word in traced.words for token in word.tokens]
     assert [pieces[token.id] for token in taken] == ["▁", "a", "<dna>", "TAAAAA\ue000", "</dna>", "▁", "a"]
