@@ -170,6 +170,13 @@ def test_a_marker_split_over_messages_is_a_warning_and_over_parts_a_hint():
     assert "parts" in split[0][1]
 
 
+def test_of_thousands_of_markers_only_some_are_split():
+    parts = GOOD.replace("{{ m.content }}", "{% for p in m.content %}{{ p.text or p }}{% endfor %}")
+    ours = encoder(parts, {f"<unused{number}>": 3 for number in range(80)})
+    [split] = [message for _, message in found(ours) if "split over" in message]
+    assert '"<" and "|im_end|>" become 258 "<|im_end|>" (so do at least 63 others)' in split
+
+
 @pytest.mark.parametrize("change", ["m.content | capitalize", "m.content[:12]"])
 def test_a_template_that_changes_contents_is_tried_with_the_markers_as_they_are(change):
     report = try_templates(encoder(GOOD.replace("m.content", change)), [ASKED])

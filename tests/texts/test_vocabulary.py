@@ -1,7 +1,7 @@
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.engine.joined_strings import JoinedStrings, join
 from tokverify.report.run import PieceDifference, vocabularies_differ
-from tokverify.texts.vocabulary import compare_vocabularies
+from tokverify.texts.vocabulary import compare_vocabularies, list_other_tokens
 
 
 def test_equal_vocabularies_do_not_differ():
@@ -41,3 +41,10 @@ def test_special_ids_are_compared_if_both_sides_name_them():
     actual = FakeTokenizer("a", "b", special_ids={"bos": 0, "eos": 1, "unk": 0})
     expected = FakeTokenizer("a", "b", special_ids={"bos": 0, "eos": 0, "pad": 1})
     assert compare_vocabularies(actual, expected).special_ids == {"eos": (1, 0)}
+
+
+def test_tokens_that_both_have_and_that_differ_are_those_of_the_comparison():
+    ours, theirs = FakeTokenizer("a", "", "b", "x", "y"), FakeTokenizer("a", "b", "c", "x")
+    compared = compare_vocabularies(ours, theirs)
+    assert list_other_tokens(ours, theirs) == [(2, "b", "c")]
+    assert [each.id for each in compared.pieces if each.actual and each.expected] == [2]

@@ -73,7 +73,7 @@ _MAX_MARKERS = 4
 _MAX_UNDONE = 1000
 """In characters; a hostile template can multiply them with each replacement."""
 _MAX_LITERAL_MARKERS = 64
-"""How many markers are tried alone; the others are tried in one content, of which a template may cut off a part."""
+"""How many markers are tried alone, or split; all are tried in one content, of which a template may cut off a part."""
 _MAX_SOURCE = 1 << 16
 _MAX_LITERALS = 200
 _MAX_REPLACED = 16
@@ -149,7 +149,9 @@ class InjectionSearch:
         for is_parts, where in ((False, "messages"), (True, "the parts of a message")):
             proven = [one for one in split if (one.shape == _PARTS) == is_parts and self._is_proven(one, texts)]
             if proven:
-                message = f"control tokens can be split over {where}: {self._describe(proven)}; {_CLOSED}"
+                are_all = len(markers) <= _MAX_LITERAL_MARKERS
+                description = self._describe(proven, are_all=are_all)
+                message = f"control tokens can be split over {where}: {description}; {_CLOSED}"
                 yield INFO if is_parts else WARNING, message
 
     @property
@@ -296,7 +298,8 @@ class InjectionSearch:
         for shape in ("turns", "system", "users", _PARTS):
             stretches = self._before_and_after.get(shape, ())
             for at, between in enumerate(stretches[1:-1]):
-                for id, text in (self._turn_markers | self._markers).items():
+                markers = list((self._turn_markers | self._markers).items())
+                for id, text in markers[:_MAX_LITERAL_MARKERS]:
                     cut = text.find(between, 1)
                     if cut > 0 and cut + len(between) < len(text):
                         contents = [*_WORDS[: len(stretches) - 1]]

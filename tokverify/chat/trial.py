@@ -25,8 +25,6 @@ from tokverify.chat.check import (
 from tokverify.chat.injection import InjectionSearch
 from tokverify.chat.rendering import ChatRendering, Renderer, Task, render_served
 from tokverify.chat.text_difference import LineBlock, compare_texts, to_text_difference
-from tokverify.compare.limits.explaining import Explainer, explainer_of
-from tokverify.compare.limits.limit import Text
 from tokverify.compare.look_alike import find_invisible, find_look_alikes, list_odd_tokens
 from tokverify.compare.marker import TemplateMarkers, read_template
 from tokverify.compare.opened import Opened
@@ -49,6 +47,7 @@ from tokverify.texts.alignment import compare
 from tokverify.tokenizer import Tokenizer, tokens_for_display
 
 if TYPE_CHECKING:
+    from tokverify.compare.limits.explaining import Explainer
     from tokverify.engine.encoder import Encoder
 
 TOOL_USE, RAG = "tool_use", "rag"
@@ -320,11 +319,16 @@ class _Trial:
         """Name the limits of llama.cpp that explain why the same text has different ids."""
         if rendered.difference is None or self.reference is None:
             return ""
+        from tokverify.compare.limits.limit import Text
+
         text, expected = rendered.actual.text or "", rendered.expected_ids or ()
         return self._explainer.describe(self._explainer.find(Text(text, False, True, expected)))
 
     @cached_property
     def _explainer(self) -> Explainer:
+        # Most templates have no reference, and the table of limits takes long to load.
+        from tokverify.compare.limits.explaining import Explainer, explainer_of
+
         if self.reference is None:
             return Explainer()
         return explainer_of(self.encoder, Opened(self.reference.tokenizer, self.reference.path))

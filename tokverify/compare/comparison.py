@@ -153,14 +153,18 @@ def compare_beyond_texts(
 
 
 def compare_cases(
-    actual: Tokenizer, expected: Tokenizer | None, cases: Iterable[Case], known: Known | None = None
+    actual: Tokenizer,
+    expected: Tokenizer | None,
+    cases: Iterable[Case],
+    known: Known | None = None,
+    sides: tuple[Side, Side] | None = None,
 ) -> tuple[CaseResult, ...]:
     """Compare every case, without aligning the tokens where they differ, which takes longer than all the rest.
 
     Pass the same `known` to compare several tokenizers with one reference, which then encodes each text once.
     """
     cases = list(cases)
-    sides = (side_of(actual), side_of(expected) if expected else expect_side(cases))
+    sides = sides or (side_of(actual), side_of(expected) if expected else expect_side(cases))
     comparison = comparison_of(actual, expected, sides, aligns=False, known=known)
     return tuple(comparison.results(cases, count=max(TOGETHER, len(cases))))
 

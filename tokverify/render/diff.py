@@ -48,6 +48,7 @@ from tokverify.report.diff import (
     PartChange,
     count_kinds,
     diff_exit_code,
+    is_decided_early,
     new_side,
     old_side,
     pairing_exit_code,
@@ -115,6 +116,8 @@ def _describe_sections(report: ChangeReport, *, verbose: bool) -> Iterator[Secti
     if report.not_compared:
         yield Section([Bullets(list(map(message, report.not_compared)))], "Not compared", Style.WARNING)
     yield from _pairing_sections(report)
+    if is_decided_early(report):
+        return
     yield from _consequence_sections(report)
     yield Section([Only("html", [Heading("Parts")])])
     for part in report.parts:
@@ -341,6 +344,9 @@ def _file(report: ChangeReport) -> str:
 
 def verdict(report: ChangeReport) -> str:
     """Sum up a comparison, such as `tokens: 2 added; 648 cases: 630 match, 18 mismatch`."""
+    fits = [f"{each.use}: {each.fit}" for each in report.pairings]
+    if is_decided_early(report):
+        return "; ".join([*fits, "nothing else was compared, because this decides"])
     parts = [summarize_part(part) for part in report.parts]
     if report.not_compared:
         parts.append("some parts were not compared")
@@ -353,7 +359,6 @@ def verdict(report: ChangeReport) -> str:
         parts.append(_summarize_effect(report.effect))
     if report.fuzzed and report.fuzzed.stop is Stop.INTERRUPTED:
         parts.append("fuzzing was interrupted")
-    fits = [f"{each.use}: {each.fit}" for each in report.pairings]
     return "; ".join([*fits, *_summarize_breaking(report), *parts])
 
 

@@ -237,6 +237,11 @@ def new_side(report: ChangeReport) -> Side:
     return report.report.actual
 
 
+def is_decided_early(report: ChangeReport) -> bool:
+    """Check whether nothing was compared but what decides that two models cannot be used together."""
+    return bool(report.pairings) and not report.consequences
+
+
 def count_kinds(part: Part) -> dict[str, int]:
     """Count the changes of a part by kind."""
     counts: dict[str, int] = {}

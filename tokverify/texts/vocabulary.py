@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
 from operator import ne, or_
@@ -18,6 +18,8 @@ from tokverify.tokenizer import BytesListing, Declaring, Tokenizer, TypeListing,
 
 _TYPES = {type.value: type for type in TokenType if type is not TokenType.UNDEFINED}
 _BYTE_PIECES = frozenset(BYTE_SPELLINGS)
+_FEW = 8
+"""Up to this fraction of the tokens is looked up one by one."""
 
 
 def compare_vocabularies(actual: Tokenizer, expected: Tokenizer) -> VocabularyDifference | None:
@@ -29,10 +31,9 @@ def compare_vocabularies(actual: Tokenizer, expected: Tokenizer) -> VocabularyDi
     """
     if why_hidden(actual, expected):
         return None
-    pieces, others = pieces_of(actual), pieces_of(expected)
     differing, respelled = [], 0
-    for id, piece, other in _find_suspicious(pieces, others):
-        if piece and other and actual.token_bytes(id) == expected.token_bytes(id):
+    for id, piece, other, is_respelled in _compare_tokens(actual, expected):
+        if is_respelled:
             respelled += piece != other
         else:
             differing.append(PieceDifference(id, piece or None, other or None))
@@ -45,13 +46,43 @@ def compare_vocabularies(actual: Tokenizer, expected: Tokenizer) -> VocabularyDi
     )
 
 
+def list_other_tokens(actual: Tokenizer, expected: Tokenizer) -> list[tuple[int, str, str]]:
+    """Return the ids that both have as different tokens, with their pieces: a part of `compare_vocabularies`.
+
+    Of two unrelated vocabularies, nearly every id differs, and the report's objects for them take most of the time.
+    """
+    if why_hidden(actual, expected):
+        return []
+    compared = _compare_tokens(actual, expected)
+    return [(id, piece, other) for id, piece, other, is_respelled in compared if piece and other and not is_respelled]
+
+
+def _compare_tokens(actual: Tokenizer, expected: Tokenizer) -> Iterator[tuple[int, str, str, bool]]:
+    """Yield each suspicious token, and whether it represents the same bytes in both."""
+    suspicious = list(_find_suspicious(pieces_of(actual), pieces_of(expected)))
+    are_many = len(suspicious) > actual.vocab_size // _FEW
+    bytes_of_actual, bytes_of_expected = (_bytes_by_id(side, are_many=are_many) for side in (actual, expected))
+    for id, piece, other in suspicious:
+        yield id, piece, other, bool(piece and other) and bytes_of_actual(id) == bytes_of_expected(id)
+
+
+def _bytes_by_id(tokenizer: Tokenizer, *, are_many: bool) -> Callable[[int], bytes]:
+    """Return how to look up the bytes of a token: in a list of all that is made at once, if many are asked for."""
+    if are_many and isinstance(tokenizer, BytesListing):
+        return tokenizer.bytes_of_tokens().__getitem__
+    return tokenizer.token_bytes
+
+
 def _find_suspicious(pieces: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, str, str]]:
     """Yield the id and the pieces of each token whose pieces differ, or can stand for a byte; "" for a missing one."""
     if isinstance(pieces, JoinedStrings) and isinstance(others, JoinedStrings):
         ids = index_pieces(pieces)
         bytes_of_both = {ids[piece] for piece in _BYTE_PIECES if piece in ids}
-        for id in sorted(bytes_of_both.union(find_differing(pieces, others))):
-            piece, other = _piece(pieces, id), _piece(others, id)
+        found = sorted(bytes_of_both.union(find_differing(pieces, others)))
+        are_many = len(found) > len(pieces) // _FEW
+        left, right = (each.strings if are_many else each for each in (pieces, others))
+        for id in found:
+            piece, other = _piece(left, id), _piece(right, id)
             if piece or other:  # an empty piece is the same as none
                 yield id, piece, other
         return

@@ -17,7 +17,8 @@ from tokverify.compare.diff.compare import compare_versions
 from tokverify.compare.diff.version import Version
 from tokverify.compare.side import side_of
 from tokverify.engine.encoder import Encoder
-from tokverify.report.diff import Fit, Use, diff_exit_code
+from tokverify.render.diff import verdict
+from tokverify.report.diff import Fit, Use, check_diff, diff_exit_code
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.spec import TokenizerSpec, TokenType
 
@@ -88,7 +89,7 @@ def judge(a: TokenizerSpec, b: TokenizerSpec, *uses: Use, texts: Sequence[Case] 
         (Use.ADAPTER, renamed(256, "ba"), Fit.UNUSABLE, "the adapter would read other tokens"),
         (Use.ADAPTER, replace(BASE, special_ids={"bos": 259, "eos": 259}), Fit.LOSSY, "changed: eos"),
         (Use.EMBEDDING, BASE, Fit.USABLE, "texts needs more tokens"),
-        (Use.EMBEDDING, replace(BASE, merges=BASE.merges[:2]), Fit.LOSSY, "12 of 88 texts need more tokens in B"),
+        (Use.EMBEDDING, replace(BASE, merges=BASE.merges[:2]), Fit.LOSSY, "1 of 2 texts need more tokens in B"),
         (Use.GRAMMAR, BASE, Fit.USABLE, "every id"),
         (Use.GRAMMAR, renamed(256, "ba"), Fit.UNUSABLE, "the engine would allow texts"),
         (Use.GRAMMAR, replace(BASE, special_ids={"bos": 259, "eos": 259}), Fit.UNUSABLE, "ends a generation at 259"),
@@ -143,6 +144,30 @@ def test_an_id_that_one_model_leaves_unused_is_not_another_token():
 def test_a_text_that_is_no_case_counts_for_an_embedder():
     [pairing] = judge(BASE, replace(BASE, merges=BASE.merges[:2]), Use.EMBEDDING, texts=TEXTS[1:]).pairings
     assert pairing.fit is Fit.LOSSY
+    assert "12 of 88 texts need more tokens in B" in pairing.reason
+
+
+@pytest.mark.parametrize(
+    ("b", "uses"),
+    [
+        (renamed(256, "ba"), [Use.SPECULATIVE, Use.SPECULATIVE_VLLM, Use.SPECULATIVE_SGLANG, Use.ADAPTER, Use.GRAMMAR]),
+        (replace(BASE, merges=BASE.merges[:2]), [Use.EMBEDDING]),
+    ],
+)
+def test_nothing_is_compared_that_cannot_change_the_answer(b, uses):
+    for chosen in (uses, *([use] for use in uses)):
+        report = judge(BASE, b, *chosen)
+        assert (report.parts, report.consequences, report.report.results) == ((), (), ())
+        assert diff_exit_code(report) == 1
+        assert verdict(report).endswith("; nothing else was compared, because this decides")
+    assert not list(check_diff(report, "report"))
+
+
+def test_what_is_asked_besides_a_use_is_compared():
+    versions = [Version(encoder := Encoder(spec), side_of(encoder), spec) for spec in (BASE, renamed(256, "ba"))]
+    assert compare_versions(*versions, TEXTS, uses=[Use.GRAMMAR], corpus=["abcd"]).effect
+    assert judge(BASE, renamed(256, "ba"), Use.GRAMMAR, Use.SPECULATIVE).parts == ()
+    assert judge(BASE, replace(BASE, merges=BASE.merges[:2]), Use.GRAMMAR, Use.SPECULATIVE).parts
 
 
 @pytest.fixture(scope="module")

@@ -7,22 +7,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.diff.consequences import Consequences
-from tokverify.compare.diff.pairing import Pair, judge_pair
+from tokverify.compare.diff.pairing import Comparison, Pair, judge_pair
 from tokverify.compare.diff.parts import compare_parts
 from tokverify.compare.diff.version import Version
 from tokverify.compare.fuzz.trial import TrialOutcome
 from tokverify.errors import EncodeError, GoneError, UnsupportedError
-from tokverify.report.diff import ChangeReport, Effect, Example, Level, PartChange, Use, new_side, old_side
+from tokverify.report.diff import (
+    ChangeReport,
+    Effect,
+    Example,
+    Level,
+    Pairing,
+    Part,
+    PartChange,
+    Use,
+    new_side,
+    old_side,
+    pairing_exit_code,
+)
 from tokverify.report.fuzz import DifferenceKind, FuzzProgress, FuzzReport
-from tokverify.report.run import FAILING, CaseResult, Status
+from tokverify.report.run import FAILING, CaseResult, Report, Status
 from tokverify.texts.mode import Mode, Modes
 from tokverify.texts.sample import Sample
 from tokverify.tokenizer import Tokenizer
+from tokverify.version import __version__
 
 if TYPE_CHECKING:
     from tokverify.compare.fuzz.plan import FuzzPlan
@@ -62,22 +76,42 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
         uses: What A and B are used for together; only this counts as a difference then.
         on_fuzz: Called after each batch of generated texts.
     """
-    sides = new.side, old.side
     texts = [replace(case, expect={}) for case in cases]
+
+    @cache
+    def compare() -> Comparison:
+        parts, not_compared, report = _compare_declared_and_cases(old, new, texts)
+        effect = None if corpus is None else measure(old.tokenizer, new.tokenizer, corpus)
+        # Last, because Ctrl-C ends it and must leave the rest complete.
+        fuzzed = _fuzz(old, new, plan, on_fuzz) if plan else None
+        file = new.file or old.file
+        found = add_examples(ChangeReport(parts, report, fuzzed, effect, not_compared, behavior_only, file))
+        consequences = Consequences(old, new, found)
+        found = replace(found, consequences=tuple(consequences.find()), breaking=tuple(breaking))
+        return Comparison(found, consequences.list_ids)
+
+    pairings = judge_pair(Pair(old, new, texts, compare), uses)
+    is_decided = pairing_exit_code(pairings) == 1 and not compare.cache_info().currsize
+    if is_decided and not (plan or breaking) and corpus is None:
+        return _report_decided(old, new, pairings)
+    return replace(compare().report, pairings=pairings)
+
+
+def _report_decided(old: Version, new: Version, pairings: tuple[Pairing, ...]) -> ChangeReport:
+    """Report a pair of which the rest would take seconds to compare, and could not change the answer."""
+    run = Report(new.side, old.side, vocabulary=None, results=(), versions={"tokverify": __version__})
+    return ChangeReport((), run, file=new.file or old.file, pairings=pairings)
+
+
+def _compare_declared_and_cases(
+    old: Version, new: Version, texts: Sequence[Case]
+) -> tuple[tuple[Part, ...], tuple[str, ...], Report]:
     # What another GGUF file does is no limit. The parts are compared below, and in more detail.
-    explain = not old.is_gguf
+    explain, sides = not old.is_gguf, (new.side, old.side)
     report = verify_tokenizers(new.tokenizer, old.tokenizer, texts, sides=sides, explain=explain, only_texts=True)
     if report.gone:
         raise GoneError(report.gone)
-    parts, not_compared = compare_parts(old, new, report.vocabulary)
-    effect = None if corpus is None else measure(old.tokenizer, new.tokenizer, corpus)
-    # Last, because Ctrl-C ends it and must leave the rest complete.
-    fuzzed = _fuzz(old, new, plan, on_fuzz) if plan else None
-    file = new.file or old.file
-    found = add_examples(ChangeReport(parts, report, fuzzed, effect, not_compared, behavior_only, file))
-    consequences = Consequences(old, new, found)
-    found = replace(found, consequences=tuple(consequences.find()), breaking=tuple(breaking))
-    return replace(found, pairings=judge_pair(Pair(old, new, found, consequences.list_ids), uses))
+    return *compare_parts(old, new, report.vocabulary), report
 
 
 def _fuzz(old: Version, new: Version, plan: FuzzPlan, on_fuzz: Callable[[FuzzProgress], None]) -> FuzzReport:

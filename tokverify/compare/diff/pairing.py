@@ -8,15 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
+from tokverify.case import Case
+from tokverify.compare.comparison import compare_cases
 from tokverify.compare.diff.version import Version
+from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Settings
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError
-from tokverify.report.diff import ChangeReport, Fit, Level, Outcome, Pairing, Use
+from tokverify.report.diff import ChangeReport, Consequence, Fit, Level, Outcome, Pairing, Use
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_items, plural, quote
-from tokverify.texts.vocabulary import to_type
+from tokverify.texts.vocabulary import list_other_tokens, to_type
 from tokverify.tokenizer import why_hidden
 
 _Judgment = tuple[Fit, str]
@@ -27,18 +31,27 @@ _FIRST_COMPARED_ID = 5
 """llama.cpp's SPEC_VOCAB_CHECK_START_TOKEN_ID."""
 
 
+class Comparison(NamedTuple):
+    """Everything that differs between two models."""
+
+    report: ChangeReport
+    """The comparison with its consequences; B is the new version."""
+    list_ids: Callable[[], Sequence[tuple[Sequence[int], Sequence[int]]]]
+    """Lists the ids that each of them gives every text that was tried, not only the cases."""
+
+
 @dataclass(frozen=True)
 class Pair:
-    """Two models that shall be used together."""
+    """Two models that shall be used together, compared only as far as a rule asks, which takes most of the time."""
 
     a: Version
     """The target, the base, the embedder, or the model that generates."""
     b: Version
     """The draft, the model that an adapter is applied to, the reranker, or the vocabulary of a grammar engine."""
-    report: ChangeReport
-    """The comparison of both with its consequences; B is the new version."""
-    list_ids: Callable[[], Sequence[tuple[Sequence[int], Sequence[int]]]]
-    """Lists the ids that each of them gives every text that was tried, not only the cases."""
+    cases: Sequence[Case]
+    """Texts that both encode."""
+    compare: Callable[[], Comparison]
+    """Compares everything."""
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -51,9 +64,7 @@ class Pair:
         Raises:
             TokverifyError: If it is unknown, because only the tokens of one of them could be read.
         """
-        if self.a.spec is None or self.b.spec is None:
-            raise TokverifyError(self.a.unread or self.b.unread)
-        return resolve(self.a.spec), resolve(self.b.spec)
+        return _settings_of(self.a), _settings_of(self.b)
 
     def other_tokens(self) -> str:
         """Say which ids are another token in B; empty if there is none.
@@ -80,21 +91,31 @@ class Pair:
     @cached_property
     def _differing(self) -> list[tuple[int, str, str]]:
         """Return the ids that both have as different tokens, with the pieces of A and B."""
-        found = self.report.report.vocabulary
-        pieces = found.pieces if found else ()
-        return [(each.id, each.expected, each.actual) for each in pieces if each.expected and each.actual]
+        return list_other_tokens(self.a.tokenizer, self.b.tokenizer)
 
     def differ_in_common_ids(self) -> bool:
         """Check whether a text gets other ids, all of which both have and use."""
         most = min(self.sizes)
-        return any(
-            a != b and all(id < most and id not in self.half_used for id in (*a, *b)) for a, b in self.list_ids()
-        )
+        pairs = self.compare().list_ids()
+        return any(a != b and all(id < most and id not in self.half_used for id in (*a, *b)) for a, b in pairs)
 
-    def encoded(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """Return the ids of each text that both encode."""
-        results = self.report.report.results
+    def encode_cases(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Return the ids of each case that both encode."""
+        sides = self.b.side, self.a.side
+        results = compare_cases(self.b.tokenizer, self.a.tokenizer, self.cases, sides=sides)
         return [(result.expected, result.actual) for result in results if result.expected and result.actual]
+
+    def consequence(self, level: Level) -> Consequence:
+        """Return what the differences mean for this level."""
+        return next(each for each in self.compare().report.consequences if each.level is level)
+
+
+def _settings_of(version: Version) -> Settings:
+    if isinstance(version.tokenizer, Encoder):
+        return version.tokenizer.settings
+    if version.spec is None:
+        raise TokverifyError(version.unread)
+    return resolve(version.spec)
 
 
 def judge_pair(pair: Pair, uses: Iterable[Use]) -> tuple[Pairing, ...]:
@@ -190,7 +211,7 @@ def judge_adapter(pair: Pair) -> _Judgment:
     """Judge a model for an adapter that was trained on another one: tokens, prompts and ids have to be the same."""
     if other := pair.other_tokens():
         return Fit.UNUSABLE, f"{other}; the adapter would read other tokens than it was trained on"
-    special = next(each for each in pair.report.consequences if each.level is Level.SPECIAL)
+    special = pair.consequence(Level.SPECIAL)
     if special.outcome is Outcome.BROKEN:
         return Fit.LOSSY, f"the special tokens or the chat template differ ({special.reason})"
     if judgment := _judge_texts(pair, "the adapter was not trained on these"):
@@ -202,15 +223,18 @@ def judge_adapter(pair: Pair) -> _Judgment:
 
 def judge_embedding(pair: Pair) -> _Judgment:
     """Judge whether a chunk that fills the window of one model fits into a window of the same size of the other."""
-    cases = [(len(cut), len(read)) for cut, read in pair.encoded()]
+    cases = pair.encode_cases()
     if not cases:
         return Fit.UNKNOWN, "no text was encoded by both"
-    counts = [(len(a), len(b)) for a, b in pair.list_ids()]
+    every: Sequence[tuple[Sequence[int], Sequence[int]]] = cases
+    if not any(len(read) > len(cut) for cut, read in cases):
+        every = pair.compare().list_ids()
+    counts = [(len(cut), len(read)) for cut, read in every]
     more = sum(read > cut for cut, read in counts)
     if not more:
         return Fit.USABLE, f"none of {plural(len(counts), 'text')} needs more tokens in B than in A"
     worst = max(read / cut for cut, read in counts if cut)
-    all_cases = sum(read for _, read in cases) / sum(cut for cut, _ in cases)
+    all_cases = sum(len(read) for _, read in cases) / sum(len(cut) for cut, _ in cases)
     cost = f"{all_cases:.2f} times as many for all cases together, {worst:.1f} times for the worst text"
     return (
         Fit.LOSSY,
@@ -274,8 +298,8 @@ def _judge_texts(pair: Pair, effect: str) -> _Judgment | None:
 
     Texts in which only one of the two has a token do not count: up to its id, the pair is usable.
     """
-    ids = next(each for each in pair.report.consequences if each.level is Level.IDS)
-    if ids.outcome is Outcome.UNKNOWN and not pair.encoded():
+    ids = pair.consequence(Level.IDS)
+    if ids.outcome is Outcome.UNKNOWN and not pair.encode_cases():
         return Fit.UNKNOWN, ids.reason
     if ids.outcome is not Outcome.BROKEN or not pair.differ_in_common_ids():
         return None
