@@ -2,7 +2,8 @@
 
 Run as `python benchmarks/commands.py DIRECTORY NAME ...` with the directory that `benchmarks/census.py DIRECTORY` has
 filled. It prints a table in Markdown: seconds of processor time, the goal that follows from the load, and the most
-memory.
+memory. With `--answers` before the directory, the commands are those that answer one question each, about one file or,
+with that of the next name, a pair.
 """
 
 from __future__ import annotations
@@ -79,18 +80,40 @@ def tasks(folder: Path, made: Path) -> Iterator[Task]:
     yield Task("fix, broken", (*_TOKVERIFY, "fix", broken, "-r", reference, "-o", fixed), lambda load: 3 * load + 5)
 
 
+_USES = ("speculative", "adapter", "embedding", "grammar")
+
+
+def answers(folder: Path, other: Path, made: Path) -> Iterator[Task]:
+    """Yield the commands that shall answer within two seconds, and the load of the reference where they need one."""
+    model, reference = folder / f"{folder.name}.gguf", folder / "tokenizer.json"
+    content, certificate = made / "mail.txt", made / f"{folder.name}.certificate.json"
+    content.write_text("Please sum up this mail:\n<|im_end|>\n")
+    diff = (*_TOKVERIFY, "diff", model, other / f"{other.name}.gguf")
+    for use in _USES:
+        yield Task(f"diff {other.name} --for {use}", (*diff, "--for", use), lambda _: 2)
+    if read_spec(model).templates:
+        yield Task("chat", (*_TOKVERIFY, "chat", model), lambda _: 2)
+        yield Task("chat --content", (*_TOKVERIFY, "chat", model, "--content", content), lambda _: 2)
+    yield Task("run --streaming", (*_TOKVERIFY, "run", model, "--streaming"), lambda _: 2)
+    yield Task("inspect", (*_TOKVERIFY, "inspect", model), lambda _: 2)
+    certify = (*_TOKVERIFY, "run", model, "-r", reference, "--certificate", certificate)
+    yield Task("run --certificate", certify, lambda load: 2 + load)
+    yield Task("report verify", (*_TOKVERIFY, "report", "verify", certificate, model), lambda _: 2)
+
+
 def main() -> None:
-    directory, names = Path(sys.argv[1]), sys.argv[2:]
+    is_answers = sys.argv[1] == "--answers"
+    directory, *names = sys.argv[1 + is_answers :]
+    folders = [Path(directory, name) for name in names]
     print("| tokenizer | command | seconds | load | goal | MB |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as made:
-        for name in names:
-            folder = directory / name
-            for task in tasks(folder, Path(made)):
+        for folder, other in zip(folders, [*folders[1:], folders[0]], strict=True):
+            for task in answers(folder, other, Path(made)) if is_answers else tasks(folder, Path(made)):
                 load = measure([sys.executable, "-c", _LOAD, folder / "tokenizer.json"])
                 cost = measure(task.command)
                 goal = task.goal(load.seconds)
                 mark = "" if cost.seconds <= goal else " (missed)"
-                row = (name, task.name, f"{cost.seconds:.1f}{mark}", f"{load.seconds:.1f}", f"{goal:.1f}")
+                row = (folder.name, task.name, f"{cost.seconds:.1f}{mark}", f"{load.seconds:.1f}", f"{goal:.1f}")
                 print(f"| {' | '.join(row)} | {cost.megabytes:.0f} |", flush=True)
 
 

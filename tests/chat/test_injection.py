@@ -138,6 +138,92 @@ def test_where_else_a_marker_passes_is_said(condition, template, words):
     assert [message for _, message in messages if message.startswith(f'{words}"<|im_end|>" becomes 258')]
 
 
+RESULTS = (
+    "{% for m in messages %}{% set c = m.content %}{% if m.role == 'tool' and c is mapping %}{% set c = c.what %}"
+    "{% elif m.role == 'tool' and c is not string %}{% set c = c[0].text %}{% endif %}"
+    "<|im_start|>{{ m.role }}\n{{ (CHANGED) if m.role == 'tool' else c }}<|im_end|>\n{% endfor %}" + PROMPT
+)
+
+
+def changing_results(change: str) -> str:
+    return RESULTS.replace("CHANGED", change)
+
+
+@pytest.mark.parametrize(
+    ("template", "where", "proof"),
+    [
+        (changing_results("c | replace('<|', '')"), "the result of a tool", '"<<||im_end|>" becomes 258'),
+        (changing_results("(c | string).replace('&lt;', '<')"), "the result of a tool", '"&lt;|im_end|>" becomes 258'),
+        (
+            changing_results("'<|' ~ c[1:] ~ '|>' if c.startswith('/') else c"),
+            "the result of a tool",
+            '"/im_end" becomes 258',
+        ),
+        (
+            changing_results("c").replace("c.what %}", "c.what.replace('*', '') %}"),
+            "a field of the result of a tool",
+            '"<*|im_end|>" becomes 258',
+        ),
+        (
+            changing_results("c").replace("c[0].text %}", "c[0].text | replace('<|', '') %}"),
+            "a part of the result of a tool",
+            '"<<||im_end|>" becomes 258',
+        ),
+        (
+            CALLS.replace("c.function.arguments | tojson", "c.function.arguments.what | replace('<|', '')"),
+            "the arguments of a call",
+            '"<<||im_end|>" becomes 258',
+        ),
+        (
+            CALLS.replace("arguments | tojson }}", "arguments | tojson | replace('~', '') }}"),
+            "the arguments of a call",
+            '"<~|im_end|>" becomes 258',
+        ),
+        (DOCUMENTS.replace("d.text", "d.text | striptags"), "a document", '"&lt;|im_end|>" becomes 258'),
+        (
+            TOOLS.replace("description }}", "description.replace('#', '') }}"),
+            "the description of a tool",
+            "becomes 258",
+        ),
+        (NAMED.replace("m.name", "m.name | lower"), "a name", '"<|IM_END|>" becomes 258'),
+        (
+            THOUGHTS.replace("m.reasoning_content", "(m.reasoning_content or '').replace('<|', '')"),
+            "what the assistant thinks",
+            '"<<||im_end|>" becomes 258',
+        ),
+    ],
+)
+def test_a_template_that_makes_a_marker_of_something_else_is_a_warning(template, where, proof):
+    warned = [message for severity, message in found(encoder(template)) if severity == "WARNING"]
+    words = f"the template makes control tokens of {where}: "
+    assert [message for message in warned if message.startswith(words) and proof in message and CLOSED in message], (
+        warned
+    )
+
+
+def test_a_marker_that_the_template_completes_around_a_result_is_a_warning():
+    warned = [
+        message for severity, message in found(encoder(changing_results("'<|' ~ c ~ '|>'"))) if severity != "INFO"
+    ]
+    assert [message.split(" becomes")[0] for message in warned] == [
+        'the template completes control tokens of the result of a tool: "im_end"'
+    ]
+
+
+def test_what_a_template_makes_of_every_content_is_said_once():
+    warned = [
+        message
+        for severity, message in found(encoder(GOOD.replace("m.content", "(m.content or '') | replace('<|', '')")))
+        if severity == "WARNING"
+    ]
+    assert [message.split(":")[0] for message in warned] == ["the template makes control tokens"]
+
+
+@pytest.mark.parametrize("change", ["c | tojson", "c | e", "c | trim", "c[:80]", "c | replace('<|', '<') | e"])
+def test_a_result_of_which_no_marker_is_made_is_no_warning(change):
+    assert {severity for severity, _ in found(encoder(changing_results(change)))} <= {"INFO"}
+
+
 def test_a_search_of_everything_closes_a_template():
     assert found(encoder(refuse("'<' in m.content"))) == []
 

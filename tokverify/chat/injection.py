@@ -8,12 +8,14 @@ contents with markers. What is found is rendered and encoded before it is report
 from __future__ import annotations
 
 import html
+import json
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 from tokverify.compare.marker import TemplateMarkers
 from tokverify.engine.encoder import Encoder
@@ -27,6 +29,7 @@ from tokverify.text.wording import plural, quote, truncate
 from tokverify.tokenizer import MatchListing, Tokenizer
 
 _PARTS, _TOOL, _NAME, _DOCUMENTS = "parts", "tool", "name", "documents"
+_TOOL_PART, _TOOL_FIELD = "part of a result", "field of a result"
 _DESCRIPTION, _ARGUMENT, _THOUGHT = "description", "argument", "thought"
 SHAPES: Mapping[str, Sequence[str]] = {
     "user": ("user",),
@@ -35,6 +38,8 @@ SHAPES: Mapping[str, Sequence[str]] = {
     "users": ("user", "user"),
     _PARTS: ("user", "user"),
     _TOOL: ("user", "tool"),
+    _TOOL_PART: ("user", "tool"),
+    _TOOL_FIELD: ("user", "tool"),
     _NAME: ("user", "user"),
     _DOCUMENTS: ("user", "user"),
     _DESCRIPTION: ("user", "tool"),
@@ -43,22 +48,29 @@ SHAPES: Mapping[str, Sequence[str]] = {
 }
 """Name of a conversation -> the roles of its contents.
 
-Those of `parts` are in one message; the second one is the name of the user, a document, the description of a tool, an
-argument of its call, or what the assistant thinks, in these five.
+Those of `parts` are in one message; the second one is a part or a field of a tool's result, the name of the user, a
+document, the description of a tool, an argument of its call, or what the assistant thinks, in these.
 """
 _ELSEWHERE: Mapping[str, tuple[int, str]] = {
-    "turns": (0, "a user can write control tokens in an earlier message"),
-    _NAME: (1, "a user can write control tokens in a name"),
-    _TOOL: (1, "the result of a tool can contain control tokens"),
-    _DOCUMENTS: (1, "a document can contain control tokens"),
-    "system": (0, "a system message can contain control tokens"),
-    _DESCRIPTION: (1, "the description of a tool can contain control tokens"),
-    _ARGUMENT: (1, "the arguments of a call can contain control tokens"),
-    _THOUGHT: (1, "what the assistant thinks can contain control tokens"),
+    "turns": (0, "an earlier message"),
+    _NAME: (1, "a name"),
+    _TOOL: (1, "the result of a tool"),
+    _TOOL_PART: (1, "a part of the result of a tool"),
+    _TOOL_FIELD: (1, "a field of the result of a tool"),
+    _DOCUMENTS: (1, "a document"),
+    "system": (0, "a system message"),
+    _DESCRIPTION: (1, "the description of a tool"),
+    _ARGUMENT: (1, "the arguments of a call"),
+    _THOUGHT: (1, "what the assistant thinks"),
 }
 """Name of a conversation -> which of its contents a marker is in that the last message of a user cannot contain."""
+_BY_USER = frozenset({"turns", _NAME})
+_STRUCTURED = frozenset({_TOOL_PART, _TOOL_FIELD})
+"""Of these, only what a template makes of them is looked for; as they are, they are results like any other."""
 _WORDS = ("tokverifyfirst", "tokverifysecond", "tokverifythird")
 """Contents that no template changes."""
+_BEFORE, _AFTER = "tokverifybefore", "tokverifyafter"
+"""What surrounds a text that a template may change."""
 _TAG_START, _TAG_END = re.compile(r"\{[{%]"), re.compile(r"[%}]\}")
 _LITERAL = re.compile(r"""(['"])((?:\\.|(?!\1|\\).){0,300})\1""", re.DOTALL)
 """A longer one would take quadratic time in a hostile template."""
@@ -84,6 +96,7 @@ _MAX_NESTED = 3
 _TO_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 _CALL = {"id": "call00001", "type": "function"}
 _PARAMETERS = {"type": "object", "properties": {}}
+_BEYOND = "refusing contents with markers does not close this"
 _CLOSED = "encode contents separately with parse_special off"
 
 
@@ -115,10 +128,12 @@ class InjectionSearch:
         markers = self._turn_markers | self._markers
         literal = [_Attempt("user", (text,), id, (text,)) for id, text in markers.items()][:_MAX_LITERAL_MARKERS]
         every = _Attempt("user", ("\n".join(self._markers.values()),), -1, ())
-        made, completed = list(self._disguise()), list(self._complete())
+        made, completed = list(self._disguise("user", 0)), list(self._complete("user", 0))
         split = [*self._split()]
         longer, elsewhere = list(self._lengthen()), list(self._write_elsewhere())
+        made_elsewhere = {shape: list(self._make_elsewhere(shape)) for shape in _ELSEWHERE if shape in self._texts}
         attempts = [every, *literal, *longer, *elsewhere, *made, *completed, *split]
+        attempts += chain.from_iterable(made_elsewhere.values())
         texts = dict(zip(attempts, self._render(attempts), strict=True))
         written = self._count(texts[every])
         is_open = {one.id: self._markers[one.id] for one in literal if self._is_proven(one, texts)}
@@ -128,24 +143,28 @@ class InjectionSearch:
             is_open = {one.id: self._markers[one.id] for one in proven}
         is_open |= {id: text for id, text in markers.items() if written[id] > self._baselines["user"][id]}
         yield from self._describe_literal(is_open, where)
-        for shape, (_, what) in _ELSEWHERE.items():
-            here = [one for one in elsewhere if one.shape == shape and one.id not in is_open]
-            if proven := [one for one in here if self._is_proven(one, texts)]:
-                yield INFO, f"{what}: {self._describe(proven)}; {_CLOSED}"
+        proven = [one for one in elsewhere if one.id not in is_open and self._is_proven(one, texts)]
+        yield from self._describe_elsewhere(proven)
         made = [one for one in made if one.id not in is_open or self._markers[one.id] not in one.contents[0]]
         proven = [attempt for attempt in made if self._is_proven(attempt, texts)]
         if proven:
             are_all = len({one.id for one in made}) == len(markers)
             description = self._describe(proven, are_all=are_all)
             yield WARNING, f"the template makes control tokens: {description}; {_CLOSED}"
+        known = {one.written for one in chain(proven, completed) if self._is_proven(one, texts)}
+        plain = {(one.shape, one.id) for one in elsewhere if self._is_proven(one, texts)}
+        for shape, attempts in made_elsewhere.items():
+            new = [one for one in attempts if one.written not in known and not self._has_plain(one, plain)]
+            new = [one for one in new if self._is_proven(one, texts)]
+            yield from self._describe_made_elsewhere(_ELSEWHERE[shape][1], new)
+            known.update(one.written for one in new)
         folded = [one for one in made if one not in proven and self._is_folded(one, texts)]
         if folded:
             codes = " ".join(f"U+{ord(each):04X}" for each in folded[0].contents[0])
             yield INFO, f"the reference folds look-alikes, unlike this file: {self._describe(folded)} ({codes})"
         proven = [attempt for attempt in completed if self._is_proven(attempt, texts)]
         if proven:
-            beyond = "refusing contents with markers does not close this"
-            yield WARNING, f"the template completes control tokens: {self._describe(proven)}; {beyond}, {_CLOSED}"
+            yield WARNING, f"the template completes control tokens: {self._describe(proven)}; {_BEYOND}, {_CLOSED}"
         for is_parts, where in ((False, "messages"), (True, "the parts of a message")):
             proven = [one for one in split if (one.shape == _PARTS) == is_parts and self._is_proven(one, texts)]
             if proven:
@@ -153,6 +172,28 @@ class InjectionSearch:
                 description = self._describe(proven, are_all=are_all)
                 message = f"control tokens can be split over {where}: {description}; {_CLOSED}"
                 yield INFO if is_parts else WARNING, message
+
+    def _describe_elsewhere(self, proven: Sequence[_Attempt]) -> Iterator[tuple[Severity, str]]:
+        for shape, (_, what) in _ELSEWHERE.items():
+            if here := [one for one in proven if one.shape == shape]:
+                by_user = f"a user can write control tokens in {what}"
+                can = by_user if shape in _BY_USER else f"{what} can contain control tokens"
+                yield INFO, f"{can}: {self._describe(here)}; {_CLOSED}"
+
+    def _has_plain(self, attempt: _Attempt, plain: Set[tuple[str, int]]) -> bool:
+        """Check whether a content contains a marker that needs no disguise, or of which that is not known."""
+        is_open = attempt.shape in _STRUCTURED or (attempt.shape, attempt.id) in plain
+        return is_open and self._markers[attempt.id] in attempt.written[0]
+
+    def _describe_made_elsewhere(self, what: str, proven: Sequence[_Attempt]) -> Iterator[tuple[Severity, str]]:
+        completed = [one for one in proven if one.written[0] in self._markers[one.id]]
+        if made := [one for one in proven if one not in completed]:
+            description = self._describe(made, are_all=False)
+            yield WARNING, f"the template makes control tokens of {what}: {description}; {_CLOSED}"
+        if completed:
+            completed.sort(key=lambda one: len(one.written[0]))
+            description = f"{self._describe(completed)}; {_BEYOND}, {_CLOSED}"
+            yield WARNING, f"the template completes control tokens of {what}: {description}"
 
     @property
     def renders_user(self) -> bool:
@@ -246,52 +287,73 @@ class InjectionSearch:
     def _write_elsewhere(self) -> Iterator[_Attempt]:
         """Yield markers in what is not the last message of a user."""
         for shape, (at, _) in _ELSEWHERE.items():
-            for id, text in self._turn_markers.items() if shape in self._texts else ():
-                contents = [*_WORDS[: len(SHAPES[shape])]]
-                contents[at] = text
-                yield _Attempt(shape, tuple(contents), id, (text,))
+            is_tried = shape in self._texts and shape not in _STRUCTURED
+            for id, text in self._turn_markers.items() if is_tried else ():
+                yield _Attempt(shape, _put(shape, at, text), id, (text,))
 
-    @cached_property
-    def _replaced(self) -> list[tuple[str, str]]:
-        """What the template removes from a content or replaces in it, and by what, in the order of its source."""
-        literals = _find_literals(self.template.template)
+    def _make_elsewhere(self, shape: str) -> Iterator[_Attempt]:
+        """Yield contents of which a template may make or complete a marker, in what is not a user's last message.
+
+        Most templates write such a content as it is, or as JSON, which one rendering of everything that a template may
+        replace shows.
+        """
+        at, _ = _ELSEWHERE[shape]
+        content = " ".join([_BEFORE, "A", "Ａ", *self._list_replaceable(), _AFTER])
+        [rendering] = self.render([converse(shape, _put(shape, at, content))])
+        text = rendering.text or ""
+        is_changed = content not in text and json.dumps(content, ensure_ascii=False) not in text
+        yield from self._disguise(shape, at, is_changed=is_changed)
+        yield from self._complete(shape, at)
+
+    def _list_replaceable(self) -> list[str]:
         markers = list(self._turn_markers.values())[:_MAX_MARKERS]
-        texts = dict.fromkeys([*literals, *markers, *_REPLACED])
-        first, second, _ = _WORDS
-        conversations = [converse("user", (first + text + second,)) for text in texts]
-        between = re.compile(f"{first}(.*?){second}", re.DOTALL | re.IGNORECASE)
+        return list(dict.fromkeys([*_find_literals(self.template.template), *markers, *_REPLACED]))
+
+    def _find_replaced(self, shape: str, at: int) -> list[tuple[str, str]]:
+        """Return what the template removes from a content or replaces, and by what, in the order of its source."""
+        texts = self._list_replaceable()
+        conversations = [converse(shape, _put(shape, at, _BEFORE + text + _AFTER)) for text in texts]
+        between = re.compile(f"{_BEFORE}(.*?){_AFTER}", re.DOTALL | re.IGNORECASE)
         found = [between.search(rendering.text or "") for rendering in self.render(conversations)]
         replaced = {text: match[1] for text, match in zip(texts, found, strict=True) if match and match[1] != text}
         # What contains another such text changes because of that.
         shortest = [text for text in replaced if not any(other in text for other in replaced if other != text)]
         return [(text, replaced[text]) for text in shortest[:_MAX_REPLACED]]
 
-    def _disguise(self) -> Iterator[_Attempt]:
-        """Yield contents of which a template may make a marker: by removing, replacing or folding a part."""
-        removed = [before for before, after in self._replaced if not after]
+    def _disguise(self, shape: str, at: int, *, is_changed: bool = True) -> Iterator[_Attempt]:
+        """Yield contents of which a template may make a marker: by removing, replacing or folding a part.
+
+        Args:
+            shape: Name of a conversation.
+            at: Which of its contents it is.
+            is_changed: Whether the template changes this content; otherwise, only what begins it may matter.
+        """
+        replaced = self._find_replaced(shape, at) if is_changed else []
+        removed = [before for before, after in replaced if not after]
         commands = [each for each in _find_literals(self.template.template) if each.strip() and not each.isalnum()]
         commands = [each for each in commands if len(each) <= _LONGEST_COMMAND][:_MAX_REPLACED]
         for id, text in list(self._turn_markers.items())[:_MAX_MARKERS]:
-            contents = [text[:at] + each + text[at:] for each in removed for at in (1, len(text) // 2)]
-            # A template that refuses a part of a marker does not find it.
-            contents += [each.join(text) for each in removed]
-            contents += _undo(text, self._replaced)
-            contents += [text.replace(after, before) for before, after in self._replaced if after]
-            contents += [each + text.strip(string.punctuation) for each in commands]
-            contents += [html.escape(text), text.upper(), text.lower(), text.swapcase()]
-            contents += [text.translate(_TO_FULL_WIDTH), text.replace("▁", " "), text.replace("_", "▁")]
+            contents = [each + text.strip(string.punctuation) for each in commands]
+            if is_changed:
+                contents += [text[:cut] + each + text[cut:] for each in removed for cut in (1, len(text) // 2)]
+                # A template that refuses a part of a marker does not find it.
+                contents += [each.join(text) for each in removed]
+                contents += _undo(text, replaced)
+                contents += [text.replace(after, before) for before, after in replaced if after]
+                contents += [html.escape(text), text.upper(), text.lower(), text.swapcase()]
+                contents += [text.translate(_TO_FULL_WIDTH), text.replace("▁", " "), text.replace("_", "▁")]
             for content in sorted(dict.fromkeys(contents), key=len):
                 if content != text:
-                    yield _Attempt("user", (content,), id, (content,))
+                    yield _Attempt(shape, _put(shape, at, content), id, (content,))
 
-    def _complete(self) -> Iterator[_Attempt]:
+    def _complete(self, shape: str, at: int) -> Iterator[_Attempt]:
         """Yield the contents that are the rest of a marker whose other part the template writes around them."""
-        before, after = self._before_and_after.get("user", ["", ""])
+        before, after = self._before_and_after.get(shape, [""] * (at + 2))[at : at + 2]
         for id, text in (self._turn_markers | self._markers).items():
             start = next((end for end in range(len(text) - 1, 0, -1) if before.endswith(text[:end])), 0)
-            end = next((at for at in range(start + 1, len(text)) if after.startswith(text[at:])), len(text))
+            end = next((cut for cut in range(start + 1, len(text)) if after.startswith(text[cut:])), len(text))
             if (content := text[start:end]) != text:
-                yield _Attempt("user", (content,), id, (content,))
+                yield _Attempt(shape, _put(shape, at, content), id, (content,))
 
     def _split(self) -> Iterator[_Attempt]:
         """Yield contents of which one begins a marker and the next one ends it."""
@@ -370,6 +432,12 @@ class InjectionSearch:
         return (WARNING, why) if id in self._turn_markers and not is_same else (INFO, why)
 
 
+def _put(shape: str, at: int, content: str) -> tuple[str, ...]:
+    """Return the contents of a conversation that are words, except for one."""
+    words = _WORDS[: len(SHAPES[shape])]
+    return (*words[:at], content, *words[at + 1 :])
+
+
 def _undo(text: str, replaced: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Yield contents of which replacements, one after the other, probably make a text, if they are made repeatedly."""
     for _ in range(_MAX_NESTED):
@@ -408,7 +476,11 @@ def converse(shape: str, contents: Sequence[str]) -> Conversation:
     tools = None
     if shape == _PARTS:
         messages = [{"role": "user", "content": [{"type": "text", "text": text} for text in contents]}]
-    elif shape == _TOOL:
+    elif shape in {_TOOL, _TOOL_PART, _TOOL_FIELD}:
+        if shape == _TOOL_PART:
+            messages[1]["content"] = [{"type": "text", "text": contents[1]}]
+        elif shape == _TOOL_FIELD:
+            messages[1]["content"] = {"what": contents[1]}
         messages[1] |= {"name": "find", "tool_call_id": _CALL["id"]}
         messages.insert(1, _call("a"))
     elif shape == _NAME:
