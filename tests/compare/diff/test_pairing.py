@@ -37,6 +37,10 @@ def padded(count: int, type: TokenType = TokenType.UNUSED) -> TokenizerSpec:
     return replace(BASE, tokens=[*BASE.tokens, *pads], types=[*BASE.types, *[type.value] * count])
 
 
+TURNS = replace(
+    BASE, tokens=[*BASE.tokens, "<|im_end|>"], types=[*BASE.types, CONTROL], special_ids={"bos": 259, "eos": 260}
+)
+"""llama.cpp ends a generation at both 260 and 261."""
 THINKING = replace(BASE, tokens=[*BASE.tokens, "<think>"], types=[*BASE.types, CONTROL])
 
 
@@ -91,6 +95,13 @@ def judge(a: TokenizerSpec, b: TokenizerSpec, *uses: Use, texts: Sequence[Case] 
         (Use.EMBEDDING, BASE, Fit.USABLE, "texts needs more tokens"),
         (Use.EMBEDDING, replace(BASE, merges=BASE.merges[:2]), Fit.LOSSY, "1 of 2 texts need more tokens in B"),
         (Use.GRAMMAR, BASE, Fit.USABLE, "every id"),
+        (Use.GRAMMAR, TURNS, Fit.LIMITED, "the ids up to 260 are the same tokens"),
+        (
+            Use.GRAMMAR,
+            replace(TURNS, special_ids={"bos": 259, "eos": 261}),
+            Fit.UNUSABLE,
+            "only one of the two ends a generation at 260",
+        ),
         (Use.GRAMMAR, renamed(256, "ba"), Fit.UNUSABLE, "the engine would allow texts"),
         (Use.GRAMMAR, replace(BASE, special_ids={"bos": 259, "eos": 259}), Fit.UNUSABLE, "ends a generation at 259"),
     ],

@@ -249,8 +249,12 @@ def judge_grammar(pair: Pair) -> _Judgment:
     ends = [settings.eog_ids for settings in pair.settings()]
     if unknown := _require_ends(pair):
         return unknown
-    if differing := sorted(ends[0] ^ ends[1]):
+    # An id that only one of the two has or uses is no token that the other one takes for something else.
+    shared = {id for id in ends[0] | ends[1] if id < min(pair.sizes) and id not in pair.half_used}
+    if differing := sorted((ends[0] ^ ends[1]) & shared):
         return Fit.UNUSABLE, f"only one of the two ends a generation at {list_items(differing)}"
+    if ends[0] != ends[1] and not ends[0] & ends[1]:
+        return Fit.UNUSABLE, f"no token of both ends a generation: {list_items(sorted(ends[0] | ends[1]))}"
     return _judge_sizes(pair)
 
 
