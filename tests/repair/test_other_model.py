@@ -295,6 +295,25 @@ def test_many_tokens_after_the_last_one_of_the_reference_show_another_version(co
     assert ("it lacks the last 120 tokens here" in found) is expected
 
 
+@pytest.mark.parametrize(
+    ("count", "theirs", "role", "expected"),
+    [
+        (20, "<beginning_of_sentence>", "bos", True),
+        (20, "<beginning_of_sentence>", "eos", True),
+        (20, "<beginning_of_sentence>", "pad", False),
+        (20, "]~b]", "bos", False),
+        # A fault renames a token, or adds a few.
+        (5, "<beginning_of_sentence>", "bos", False),
+    ],
+)
+def test_some_tokens_after_the_last_one_and_another_name_of_bos_or_eos_show_a_sibling(count, theirs, role, expected):
+    more = {f"]<]start of {index}[>[": CONTROL for index in range(count)}
+    spec = bpe_spec((), {"]~b]": CONTROL, **more}, special_ids={role: 256})
+    reference = bpe_spec((), {theirs: CONTROL}, special_ids={role: 256})
+    found = find_other_model(spec, Opened(Encoder(reference)))
+    assert (f"it lacks the last {count} tokens here" in found) is expected
+
+
 def test_a_reference_whose_tokens_are_written_for_another_kind_of_model_is_doubted():
     """As a sentencepiece model that was made of a byte-level BPE."""
     words = ["the", "boat", "and", "net"]

@@ -49,7 +49,10 @@ _MANY = 100
 _TIMES = 10
 """As many times more tokens must begin with one mark of a space than with the other."""
 _SERIES = 8
-"""So many reserved tokens that are numbered in the order of their ids are a series."""
+"""So many reserved tokens that are numbered in the order of their ids are a series.
+
+So many tokens at the end are no mistake, either, if BOS or EOS has another name.
+"""
 _NUMBERED = re.compile(r"([<\[]\D*)([0-9]{1,9})(\D*[>\]])")
 """A token that is reserved for later, such as `[control_12]` or `<|reserved_special_token_5|>`."""
 _ADDED_TYPES = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED})
@@ -168,7 +171,8 @@ def _series_of(id: int, text: str) -> tuple[str, str, int] | None:
 def _lacking_at_end(spec: TokenizerSpec, facts: Opened, rows: int | None) -> list[int]:
     """Return the tokens after the last one of the reference, if they are more than a fault adds.
 
-    Ordinary ones count unless the model lacks embeddings for some of them.
+    Ordinary ones count unless the model lacks embeddings for some of them. A sibling has other names for BOS or EOS,
+    too: MiniMax-M3 has 35 tokens more than MiniMax-Text-01, and `]~b]` for its `<beginning_of_sentence>`.
     """
     if facts.spec is None or not facts.lists_all_tokens:
         return []
@@ -181,7 +185,20 @@ def _lacking_at_end(spec: TokenizerSpec, facts: Opened, rows: int | None) -> lis
         for id in range(len(reference), len(spec.tokens))
         if (has_rows or types[id] in _ADDED_TYPES) and spec.tokens[id] not in known and not is_filler(spec.tokens[id])
     ]
-    return ids if len(ids) >= _MANY else []
+    return ids if len(ids) >= (_SERIES if _has_other_ends(spec, facts.spec) else _MANY) else []
+
+
+def _has_other_ends(spec: TokenizerSpec, reference: TokenizerSpec) -> bool:
+    """Whether BOS or EOS is the same id on both sides, with a name that the other side does not have."""
+    ends = {id for role in ("bos", "eos") if (id := spec.special_ids.get(role)) == reference.special_ids.get(role)}
+    return any(
+        id is not None
+        and id < min(len(spec.tokens), len(reference.tokens))
+        and spec.tokens[id] != reference.tokens[id]
+        and spec.tokens[id] not in reference.tokens
+        and reference.tokens[id] not in spec.tokens
+        for id in ends
+    )
 
 
 def _are_of_other_kinds(spec: TokenizerSpec, facts: Opened) -> tuple[str, str] | None:
