@@ -314,6 +314,23 @@ def test_some_tokens_after_the_last_one_and_another_name_of_bos_or_eos_show_a_si
     assert (f"it lacks the last {count} tokens here" in found) is expected
 
 
+@pytest.mark.parametrize(
+    ("text", "count", "expected"),
+    [
+        ("<|code_{}|>", 22, True),
+        # A fault adds a few, or those that there are already, and padding stands for nothing.
+        ("<|code_{}|>", 5, False),
+        ("<|a|>", 22, False),
+        ("<|reserved_{}|>", 22, False),
+        ("word{}", 22, False),
+    ],
+)
+def test_some_markers_after_the_last_one_of_the_reference_show_a_later_version(text: str, count: int, expected: bool):
+    spec = bpe_spec((), {"<|a|>": CONTROL, **{text.format(index): CONTROL for index in range(count)}})
+    found = find_other_model(spec, Opened(Encoder(bpe_spec((), {"<|a|>": CONTROL}))))
+    assert (f"it lacks the last {count} tokens here" in found) is expected
+
+
 def test_a_reference_whose_tokens_are_written_for_another_kind_of_model_is_doubted():
     """As a sentencepiece model that was made of a byte-level BPE."""
     words = ["the", "boat", "and", "net"]

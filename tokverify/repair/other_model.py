@@ -51,7 +51,7 @@ _TIMES = 10
 _SERIES = 8
 """So many reserved tokens that are numbered in the order of their ids are a series.
 
-So many tokens at the end are no mistake, either, if BOS or EOS has another name.
+So many tokens at the end are no mistake, either, if they are markers, or BOS or EOS has another name.
 """
 _NUMBERED = re.compile(r"([<\[]\D*)([0-9]{1,9})(\D*[>\]])")
 """A token that is reserved for later, such as `[control_12]` or `<|reserved_special_token_5|>`."""
@@ -171,8 +171,9 @@ def _series_of(id: int, text: str) -> tuple[str, str, int] | None:
 def _lacking_at_end(spec: TokenizerSpec, facts: Opened, rows: int | None) -> list[int]:
     """Return the tokens after the last one of the reference, if they are more than a fault adds.
 
-    Ordinary ones count unless the model lacks embeddings for some of them. A sibling has other names for BOS or EOS,
-    too: MiniMax-M3 has 35 tokens more than MiniMax-Text-01, and `]~b]` for its `<beginning_of_sentence>`.
+    Ordinary ones count unless the model lacks embeddings for some of them. Fewer are enough if they are markers, as
+    those that GLM-4.5 has and GLM-4 lacks, or if BOS or EOS has another name, too: MiniMax-M3 has `]~b]` for the
+    `<beginning_of_sentence>` of MiniMax-Text-01.
     """
     if facts.spec is None or not facts.lists_all_tokens:
         return []
@@ -185,7 +186,9 @@ def _lacking_at_end(spec: TokenizerSpec, facts: Opened, rows: int | None) -> lis
         for id in range(len(reference), len(spec.tokens))
         if (has_rows or types[id] in _ADDED_TYPES) and spec.tokens[id] not in known and not is_filler(spec.tokens[id])
     ]
-    return ids if len(ids) >= (_SERIES if _has_other_ends(spec, facts.spec) else _MANY) else []
+    markers = sum(map(is_marker, {spec.tokens[id] for id in ids}))
+    is_sibling = markers >= _SERIES or _has_other_ends(spec, facts.spec)
+    return ids if len(ids) >= (_SERIES if is_sibling else _MANY) else []
 
 
 def _has_other_ends(spec: TokenizerSpec, reference: TokenizerSpec) -> bool:

@@ -227,7 +227,8 @@ def converted_types(
 
     As user-defined tokens, they would also be matched in what the users of a model write, who could forge them. A file
     that types most of them as the reference does was not made by that converter, and is left so. Of a tokenizer that is
-    no tokenizer.json, such as a sentencepiece model, the converter takes the types as they are.
+    no tokenizer.json, such as a sentencepiece model, the converter takes the types as they are, except of tokens that a
+    tokenizer_config.json adds, too: a file made with one has control tokens among those that the model matches.
 
     Args:
         spec: Whose texts the tokens have.
@@ -235,20 +236,22 @@ def converted_types(
         facts: What is known about the reference.
         file: The file, if `spec` is not.
     """
-    if facts.is_gguf or (facts.spec is not None and facts.document is None):
+    if facts.is_gguf:
         return to_types(types)
     converted = to_types(types)[: len(spec.tokens)]
-    marked = [id for id in ids_of_type(converted, TokenType.USER_DEFINED) if is_converted_control(spec.tokens[id])]
+    matched = ids_of_type(converted, TokenType.USER_DEFINED)
+    marked = [id for id in matched if is_converted_control(spec.tokens[id])]
     known = (file or spec).types or ()
     own = Counter(known[id] for id in marked if id < len(known))
-    if own[TokenType.USER_DEFINED] > own[TokenType.CONTROL]:
+    is_model = facts.spec is not None and facts.document is None
+    if not marked or own[TokenType.USER_DEFINED] > own[TokenType.CONTROL] or (is_model and not own[TokenType.CONTROL]):
         return converted
-    # The converter excepts some of Gemma 4's.
-    texts = index_pieces(spec.tokens) if marked else {}
-    kept = {text for _, text, type in find_marker_types(texts) if type is TokenType.USER_DEFINED}
-    for id in marked:
-        if spec.tokens[id] not in kept:
-            converted[id] = TokenType.CONTROL
+    # The converter excepts some of Gemma 4's, and those that a tokenizer_config.json adds need not look special.
+    families = {text: type for _, text, type in find_marker_types(index_pieces(spec.tokens))}
+    for id in matched if is_model else marked:
+        text = spec.tokens[id]
+        type = TokenType.CONTROL if is_converted_control(text) else TokenType.USER_DEFINED
+        converted[id] = families.get(text, type)
     return converted
 
 

@@ -72,6 +72,20 @@ def test_the_pieces_of_a_sentencepiece_model_are_typed_as_it_declares(tmp_path: 
     assert converted_types(wrong, spec.types, Opened(None)) != spec.types
 
 
+def test_markers_that_a_configuration_added_to_a_sentencepiece_model_are_control_tokens(tmp_path: Path):
+    """As in a file of Gemma 3 of which only the .model is at hand."""
+    path = tmp_path / "tokenizer.model"
+    symbols = ["<bos>", "<unused0>", "<unused1>", "<start_of_turn>", "<end_of_turn>", "[run]"]
+    path.write_bytes(train_model(vocab_size=90, model_type="bpe", user_defined_symbols=symbols))
+    spec = read_sentencepiece(path)
+    own = {"<unused0>": CONTROL, "<unused1>": CONTROL, "<start_of_turn>": NORMAL, "[run]": NORMAL}
+    wrong = replace(spec, types=[own.get(text, type) for text, type in zip(spec.tokens, spec.types, strict=True)])
+    found = open_reference(path)
+    types = converted_types(wrong, spec.types, Opened(found.tokenizer, found.path))
+    expected = [CONTROL, CONTROL, CONTROL, CONTROL, USER_DEFINED]
+    assert [types[spec.tokens.index(symbol)] for symbol in symbols[1:]] == expected
+
+
 def test_a_marker_that_the_converter_of_gemma_4_leaves_visible_stays_user_defined():
     markers = ["<|turn>", "<turn|>", "<|tool_call>", "<tool_call|>", '<|"|>', "<|other|>"]
     spec = TokenizerSpec(model="gemma4", tokens=["<bos>", *markers])
