@@ -9,7 +9,7 @@ from support.spec_maker import bpe_spec
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.repair.evidence import Evidence, Target
-from tokverify.repair.setting_change import pre_tokenizers, set_pre_tokenizer
+from tokverify.repair.setting_change import declared_pre_tokenizer, pre_tokenizers, set_pre_tokenizer
 
 
 def test_a_name_that_older_builds_do_not_know_says_since_when_it_is_known():
@@ -32,3 +32,16 @@ def test_a_name_that_turns_bos_on_comes_late_if_nothing_would_show_it(adds_speci
     changes = [*pre_tokenizers(Evidence(spec, Encoder(spec), Opened(IdsOnly(Encoder(spec))), targets))]
     names = [change.transform(spec).pre for change in changes]
     assert min(names.index("qwen2"), names.index("llama-bpe")) == names.index(first)
+
+
+@pytest.mark.parametrize(
+    ("old", "expected"), [("chatglm-bpe", "glm4"), ("qwen2", "llama-bpe"), ("gpt-2", "llama-bpe"), (None, "llama-bpe")]
+)
+def test_a_file_without_bos_keeps_a_name_without_bos(old: str | None, expected: str):
+    """llama.cpp would take token 11 for BOS with the name `llama-bpe`."""
+    spec = bpe_spec([], pre=old)
+    targets = [Target("made/digits", "it's 123 456", False, True, (1,))]
+    facts = Opened(Encoder(bpe_spec([], pre="llama-bpe")))
+    evidence = Evidence(spec, Encoder(spec), facts, targets)
+    for make in (declared_pre_tokenizer, pre_tokenizers):
+        assert next(make(evidence)).transform(spec).pre == expected

@@ -291,6 +291,7 @@ def pre_tokenizers(evidence: Evidence) -> Iterator[TokenizerChange]:
     if evidence.facts.gguf_spec is not None and declared == evidence.spec.pre:
         return
     old = PRE_TOKENIZERS[evidence.encoder.settings.pre] if evidence.encoder else None
+    declared = _keep_bos(declared, old)
     texts = [target.text for target in evidence.targets]
     splits = dict(zip(texts, map(splitter(old), texts), strict=True)) if old else {}
     # Beside a reference that adds no special tokens, nothing shows that a name has another default for BOS.
@@ -303,11 +304,23 @@ def pre_tokenizers(evidence: Evidence) -> Iterator[TokenizerChange]:
 def declared_pre_tokenizer(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Set the pre-tokenizer that the reference declares."""
     reference = evidence.facts.spec
-    name = reference.pre if reference else None
+    name = _keep_bos(reference.pre if reference else None, PRE_TOKENIZERS.get(evidence.spec.pre or ""))
     family = find_family(reference.model) if reference else None
     # The name that a model has by itself goes with this model only.
     if name in PRE_TOKENIZERS and name != evidence.spec.pre and not (family and family.pre):
         yield set_pre_tokenizer(name, evidence.spec, confirmed=True)
+
+
+def _keep_bos(name: str | None, old: PreTokenizer | None) -> str | None:
+    """Return a name with the same ids that, like the old one, leaves a model without BOS, as GLM-4's does, or with it.
+
+    With `llama-bpe` in place of `chatglm-bpe`, llama.cpp would take token 11 for the BOS of a file that declares none.
+    """
+    wanted = PRE_TOKENIZERS.get(name or "")
+    if wanted is None or old is None or wanted.has_bos == old.has_bos:
+        return name
+    others = {replace(wanted, has_bos=old.has_bos, add_bos=add_bos) for add_bos in (False, True)}
+    return next((other for other, pre_tokenizer in PRE_TOKENIZERS.items() if pre_tokenizer in others), name)
 
 
 def set_pre_tokenizer(name: str, spec: TokenizerSpec, *, confirmed: bool) -> TokenizerChange:
