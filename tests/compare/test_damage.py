@@ -251,6 +251,21 @@ def test_a_reference_that_does_not_decode_what_it_encodes_is_at_fault(tmp_path):
     assert blame.startswith("the reference is at fault: its tokenizer.json has no decoder")
 
 
+def test_a_reference_that_removes_a_space_that_it_does_not_add_is_at_fault(tmp_path):
+    """As the decoder of InternLM 2."""
+    pre_tokenizer = stages(SPLIT, byte_level(use_regex=False))
+    parts = [byte_level(use_regex=False), {"type": "Strip", "content": " ", "start": 1, "stop": 0}]
+    decoder = {"type": "Sequence", "decoders": parts}
+    model, reference = write(tmp_path, pre_tokenizer=pre_tokenizer, decoder=decoder)
+    case = Case(id="space", suite="made", text=" a", add_special=False)
+    report = verify_model(model, reference, [case])
+    (found,) = (each for each in report.differences if each.aspect is Aspect.DECODING)
+    assert (found.origin, found.code) == (Origin.REFERENCE, "TV213")
+    assert "(ByteLevel, Strip) does not undo what is done to a text" in found.message
+    assert 'and so it decodes "·Hello·world" as "Hello·world", unlike the model' in found.message
+    assert report.ok
+
+
 def test_a_reference_is_not_at_fault_because_a_wrong_pattern_splits_less(tmp_path):
     # Of real vocabularies, too, the right pattern splits a few tokens, which one that splits less keeps whole.
     letters = [f"{first} {second}" for first, second in product(ascii_lowercase[:17], repeat=2)]

@@ -56,6 +56,8 @@ _WORDS, _SPANNING = 500, 0.001
 _SEVERAL_WORDS = re.compile(f"[A-Za-z]{SPELLED_SPACE}[A-Za-z]")
 _TEXTS = ("Hello world", "The cat sat on the mat", "one two three", "a b c d")
 """Texts that every decoder restores."""
+_SPACED = (" Hello world", " one two three")
+"""Texts that a decoder restores if it removes only the space that its encoder adds."""
 
 
 def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
@@ -351,22 +353,27 @@ def _explain_splits(facts: Opened) -> str:
 
 def find_broken_decoder(actual: Tokenizer, facts: Opened) -> str:
     """Say that the reference does not decode plain texts to themselves, although the model does; empty if it does."""
+    for texts in (_TEXTS, _SPACED):
+        if shown := _decode_wrongly(texts, actual, facts):
+            return (
+                f"{_BLAME}: {_explain_decoder(facts)}, and so it decodes {quote(texts[0], mark_spaces=True)} as"
+                f" {quote(shown, mark_spaces=True)}, unlike the model"
+            )
+    return ""
+
+
+def _decode_wrongly(texts: Sequence[str], actual: Tokenizer, facts: Opened) -> str:
+    """Return what the reference decodes the first text to if it restores none and the model all; empty otherwise."""
     expected = facts.tokenizer
-    if expected is None:
-        return ""
-    encoded = encode_plain(expected, _TEXTS)
-    if None in encoded:
+    encoded = encode_plain(expected, texts) if expected else [None]
+    if expected is None or None in encoded:
         return ""
     all_ids = [ids for ids in encoded if ids is not None]
     ours, theirs = decode_all(actual, expected, all_ids), decode_all(expected, actual, all_ids)
-    wanted = [text.encode() for text in _TEXTS]
+    wanted = [text.encode() for text in texts]
     if list(ours) != wanted or any(text in wanted or not isinstance(text, bytes) for text in theirs):
         return ""
-    shown = next(text.decode("utf-8", "replace") for text in theirs if isinstance(text, bytes))
-    return (
-        f"{_BLAME}: {_explain_decoder(facts)}, and so it decodes {quote(_TEXTS[0], mark_spaces=True)} as"
-        f" {quote(shown, mark_spaces=True)}, unlike the model"
-    )
+    return next(text.decode("utf-8", "replace") for text in theirs if isinstance(text, bytes))
 
 
 def _explain_decoder(facts: Opened) -> str:
