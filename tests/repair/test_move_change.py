@@ -41,6 +41,18 @@ def test_tokens_move_back_with_types_and_scores(order, bare: bool):
     assert (fixed.tokens, fixed.types, fixed.scores) == (list(right.tokens), list(right.types), list(right.scores))
 
 
+@pytest.mark.parametrize(("count", "expected"), [(1, "(274 of the ids are 1 too low)"), (60, "types and scores")])
+def test_the_sentence_says_how_far_most_ids_are_off(count: int, expected: str):
+    """As in a file made of a tekken.json whose special tokens stand behind the others."""
+    right = bpe_spec((), tokens=[f"w{number}" for number in range(18)])
+    special = [f"<s{number}>" for number in range(count)]
+    tokens, types = [*special, *right.tokens], [*[CONTROL] * count, *right.types]
+    wrong = replace(right, tokens=[*tokens[count:], *special], types=[*types[count:], *types[:count]])
+    reference = Opened(Encoder(replace(right, tokens=tokens, types=types)))
+    (change,) = moves(Evidence(wrong, Encoder(wrong), reference, ()))
+    assert change.sentence.endswith(expected)
+
+
 @pytest.mark.process  # takes seconds
 def test_a_token_that_shares_its_bytes_with_a_moved_one_stays_with_its_neighbors():
     right = plamo()

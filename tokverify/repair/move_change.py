@@ -35,12 +35,21 @@ def moves(evidence: Evidence) -> Iterator[TokenizerChange]:
     sources = _find_sources(*_both_sides(evidence))
     if len(sources) < _LEAST or _have_same_values(evidence.spec, sources):
         return
+    moving = f"moving {name_tokens(sources, evidence.spec)} to their ids in the reference, with types and scores"
     yield TokenizerChange(
         kind="shift",
-        sentence=f"moving {name_tokens(sources, evidence.spec)} to their ids in the reference, with types and scores",
+        sentence=moving + _describe_distance(sources),
         cost=cost.MOVED_TOKENS,
         transform=lambda spec: _move(spec, sources),
     )
+
+
+def _describe_distance(sources: Mapping[int, int]) -> str:
+    """Say how far most ids are off, as they are if a converter counts a block of special tokens at the wrong end."""
+    distance, count = Counter(id - source for id, source in sources.items()).most_common(1)[0]
+    if count < _AGREEMENT * len(sources):
+        return ""
+    return f" ({count:,} of the ids are {abs(distance):,} too {'low' if distance > 0 else 'high'})"
 
 
 def _both_sides(evidence: Evidence) -> tuple[Sequence[object], Sequence[object]]:
