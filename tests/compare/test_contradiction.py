@@ -21,6 +21,7 @@ from tokverify.errors import TokverifyError
 from tokverify.references import open_reference
 from tokverify.repair.declared_change import declared_changes
 from tokverify.repair.evidence import Evidence, Target
+from tokverify.repair.search import diagnose
 from tokverify.repair.setting_change import flags
 from tokverify.report.finding import ERROR
 from tokverify.report.run import Report
@@ -102,6 +103,24 @@ def test_the_model_is_not_turned_to_a_reference_that_is_in_doubt(tmp_path):
         evidence = Evidence(BPE, Encoder(BPE), facts, [Target("around", "ab", True, True, (256,))])
         for changes in (declared_changes(BPE, evidence.encoder, facts), flags(evidence)):
             assert ("add_bos" in {change.kind for change in changes}) is expected
+
+
+def test_two_names_for_the_token_after_a_text_are_no_doubt_that_there_is_one(tmp_path):
+    """As in the files of Qwen3-Embedding (ggml-org/llama.cpp#14314)."""
+    end = {"SpecialToken": {"id": "<think>", "type_id": 0}}
+    template = {
+        "type": "TemplateProcessing",
+        "single": [{"Sequence": {"id": "A", "type_id": 0}}, end],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+        "special_tokens": {"<think>": {"id": "<think>", "ids": [BPE.tokens.index("<think>")], "tokens": ["<think>"]}},
+    }
+    facts = reference(tmp_path, bpe_json(BPE, post_processor=template), eos_token="<|im_end|>")
+    assert [each.subject for each in facts.contradictions] == ["eos"]
+    wrong = replace(BPE, add_bos=False, add_eos=False)
+    result = diagnose(wrong, facts, verify(wrong, facts).results, encoder=Encoder(wrong))
+    best = result.diagnosis.explanations[0]
+    assert best.unexplained == ()
+    assert best.sentence.startswith("turning add_eos on, and making token")
 
 
 def test_no_repair_is_offered_if_the_reference_is_at_fault(tmp_path):

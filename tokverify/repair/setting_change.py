@@ -63,10 +63,13 @@ def affix_flags(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 
 def is_in_doubt(evidence: Evidence | DecodingEvidence, flag: str) -> bool:
-    """Whether the reference contradicts itself about what it adds to a text, so that it cannot show a fault of ours."""
+    """Whether the reference contradicts itself about what it adds to a text, so that it cannot show a fault of ours.
+
+    Two names for the token that it adds, as in the files of Qwen3-Embedding, are no doubt that it adds one.
+    """
     # By default, accents are stripped if texts are lowercased.
     subject = LOWERCASE if flag == "strip_accents" else flag.removeprefix("add_")
-    return evidence.facts.is_contradicted(subject)
+    return any(each.subject == subject and each.is_done is not None for each in evidence.facts.contradictions)
 
 
 def decoding_flags(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
