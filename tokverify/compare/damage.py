@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import ne
 
 from tokverify.compare.digest import make_difference
 from tokverify.compare.opened import Opened
@@ -366,7 +367,7 @@ def _decode_wrongly(texts: Sequence[str], actual: Tokenizer, facts: Opened) -> s
     """Return what the reference decodes the first text to if it restores none and the model all; empty otherwise."""
     expected = facts.tokenizer
     encoded = encode_plain(expected, texts) if expected else [None]
-    if expected is None or None in encoded:
+    if expected is None or None in encoded or not _keeps_first_spaces(expected, texts, encoded):
         return ""
     all_ids = [ids for ids in encoded if ids is not None]
     ours, theirs = decode_all(actual, expected, all_ids), decode_all(expected, actual, all_ids)
@@ -374,6 +375,12 @@ def _decode_wrongly(texts: Sequence[str], actual: Tokenizer, facts: Opened) -> s
     if list(ours) != wanted or any(text in wanted or not isinstance(text, bytes) for text in theirs):
         return ""
     return next(text.decode("utf-8", "replace") for text in theirs if isinstance(text, bytes))
+
+
+def _keeps_first_spaces(tokenizer: Tokenizer, texts: Sequence[str], encoded: Sequence[object]) -> bool:
+    """Whether the ids of texts show the space that they begin with, if any, which those of WordPiece do not."""
+    bare = [text.lstrip() for text in texts]
+    return bare == list(texts) or all(map(ne, encode_plain(tokenizer, bare), encoded))
 
 
 def _explain_decoder(facts: Opened) -> str:
