@@ -114,7 +114,7 @@ def test_two_names_for_the_token_after_a_text_are_no_doubt_that_there_is_one(tmp
         "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
         "special_tokens": {"<think>": {"id": "<think>", "ids": [BPE.tokens.index("<think>")], "tokens": ["<think>"]}},
     }
-    facts = reference(tmp_path, bpe_json(BPE, post_processor=template), eos_token="<|im_end|>")
+    facts = reference(tmp_path, bpe_json(BPE, post_processor=template), **OWN_EOS)
     assert [each.subject for each in facts.contradictions] == ["eos"]
     wrong = replace(BPE, add_bos=False, add_eos=False)
     result = diagnose(wrong, facts, verify(wrong, facts).results, encoder=Encoder(wrong))
