@@ -28,6 +28,7 @@ class Token:
     """One token of an encoding."""
 
     id: int
+    """Its place in the vocabulary."""
     piece: str
     """The stored string, verbatim."""
     token_bytes: HexBytes

@@ -94,6 +94,12 @@ def test_the_published_schema_is_up_to_date():
     assert SCHEMA.read_text() == write_schema(), "run: python -m tokverify.report.schema > docs/report.schema.json"
 
 
+def test_every_field_has_a_description():
+    definitions = generate_schema()["$defs"].items()
+    fields = [(name, *field) for name, each in definitions for field in each.get("properties", {}).items()]
+    assert [f"{name}.{field}" for name, field, value in fields if not value.get("description")] == []
+
+
 def test_the_schema_is_valid():
     jsonschema.Draft202012Validator.check_schema(generate_schema())
 

@@ -16,6 +16,7 @@ class ManualSection:
     """A section of a rule's manual."""
 
     heading: str
+    """Such as `Example`."""
     text: str
     """Markdown in one line."""
 
@@ -25,12 +26,15 @@ class RuleManual:
     """A rule and its manual."""
 
     code: RuleCode
+    """Such as `TV101`."""
     name: RuleName
+    """Such as `byte-token`."""
     severity: Severity
     """The highest severity of its findings."""
     summary: str
     """One sentence."""
     sections: tuple[ManualSection, ...] = ()
+    """The manual, section by section."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,9 @@ class WaivedFinding:
     """A finding, and the entry that accepts it."""
 
     finding: Finding
+    """The finding."""
     waiver: KnownDifference
+    """The entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +52,11 @@ class NotEvaluated:
     """A rule that could not be evaluated."""
 
     code: RuleCode
+    """The code of the rule."""
     name: RuleName
+    """The name of the rule."""
     reason: str
+    """Why not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

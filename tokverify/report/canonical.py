@@ -31,6 +31,7 @@ class DeviationCount:
     """A cause, and the sequences whose first deviation it explains."""
 
     cause: Deviation
+    """Why they deviate."""
     sequences: Count
     """How many sequences deviate so first."""
     cases: tuple[str, ...] = ()

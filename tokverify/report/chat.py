@@ -29,6 +29,7 @@ class Conversation:
     """A conversation to render."""
 
     id: str
+    """Its name."""
     file: str = ""
     """The file it was read from; empty for a conversation that ships with tokverify."""
     line: Count = 0
@@ -84,6 +85,7 @@ class Template:
     """The templates with one name."""
 
     name: str
+    """The name, such as `default` or `tool_use`."""
     actual: str | None
     """The source on our side; None if there is no such template."""
     expected: str | None = None
@@ -97,7 +99,9 @@ class ChatFinding:
     """A problem in one conversation or in several."""
 
     severity: Severity
+    """How serious it is."""
     kind: _ChatKindName
+    """What kind of problem it is."""
     template: str
     """The name of the template."""
     message: str

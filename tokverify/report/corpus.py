@@ -16,9 +16,13 @@ class GroupCount:
     """The documents of one source or one script."""
 
     name: str
+    """The path or the script."""
     documents: Count
+    """Documents compared."""
     differing: Count
+    """Documents whose ids differ."""
     unreadable: Count = 0
+    """Documents that could not be compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +30,7 @@ class CauseCount:
     """A cause, and the documents that show it."""
 
     cause: CorpusCause
+    """The cause."""
     documents: Count
     """How many documents show it; one document may show several causes."""
     meaning: str
@@ -53,7 +58,9 @@ class UnreadableGroup:
     """Documents that could not be read or encoded, for one reason."""
 
     reason: str
+    """Why."""
     count: Count
+    """How many there are."""
     places: tuple[str, ...]
     """Where the first of them are."""
 
@@ -63,6 +70,7 @@ class CorpusCoverage:
     """What the documents exercised of the tokenizer under test."""
 
     vocabulary: FuzzCoverage
+    """The ids and merges that they exercised."""
     branches: tuple[str, ...] = ()
     """The alternatives of the pre-tokenizer's patterns that matched in the examined documents."""
     script_pairs: tuple[str, ...] = ()

@@ -33,6 +33,7 @@ class Part:
     name: str
     """Such as `tokens` or `settings`."""
     changes: tuple[PartChange, ...]
+    """What changed in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +113,11 @@ class Witness:
     """A minimal text that proves a consequence: without any of its characters, it would not."""
 
     text: str
+    """The text."""
     add_special: bool
+    """Whether the tokens around a text were added."""
     parse_special: bool
+    """Whether control tokens in the text were parsed."""
     old: str
     """What the old version makes of it, in words."""
     new: str

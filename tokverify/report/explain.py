@@ -32,6 +32,7 @@ class PatternMatch:
     """The part of the pre-tokenizer that produced a pre-token. Indexes start at 0."""
 
     pattern_index: int
+    """The index of the pattern."""
     pattern: str
     """The text of the pattern."""
     alternative_index: int | None
@@ -47,6 +48,7 @@ class PreToken:
     span: Span
     """In the normalized text."""
     text: str
+    """The chunk."""
     made_by: PatternMatch | None
     """None where no pattern matched."""
 
@@ -56,7 +58,9 @@ class Pair:
     """Two adjacent symbols that can be merged."""
 
     left: str
+    """The first symbol."""
     right: str
+    """The second symbol."""
     weight: float
     """The rank of the merge, or the score of the merged piece."""
     places: int
@@ -77,6 +81,7 @@ class Merge:
     symbol_index: int
     """The index of the left symbol among the symbols that the word started with."""
     pair: Pair
+    """The pair that was merged."""
     competitors: tuple[Pair, ...]
     """The best of the other pairs, best first."""
     competitors_left_out: int
@@ -94,9 +99,11 @@ class ByteFallback:
     """A symbol that is not a piece, and the tokens of its bytes."""
 
     symbol: str
+    """The symbol."""
     ids: tuple[int | None, ...]
     """One per byte; None for a byte without a token, which is dropped."""
     pieces: tuple[str | None, ...]
+    """The pieces of these ids; None likewise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +131,7 @@ class Candidate:
     id: int
     """-1 for a character that is encoded byte by byte."""
     piece: str
+    """The piece."""
     weight: float
     """Its score or cost."""
     total: float
@@ -137,9 +145,11 @@ class LatticeRow:
     """The decision at one position of a lattice."""
 
     best: Candidate
+    """The candidate that was chosen."""
     competitors: tuple[Candidate, ...]
     """The best of the other candidates, best first."""
     competitors_left_out: int
+    """How many more there were."""
     on_path: bool
     """Whether the best segmentation goes through this row."""
 
@@ -169,6 +179,7 @@ class Attempt:
     missing: tuple[str, ...]
     """Longer candidates that are not pieces, longest first."""
     missing_left_out: int
+    """How many more there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +187,7 @@ class Matching:
     """How the longest piece was taken at each position of a word."""
 
     attempts: tuple[Attempt, ...]
+    """The searches, in order."""
     complete: bool
     """Whether pieces cover the whole word; otherwise it became the unknown token."""
 
@@ -193,10 +205,15 @@ class Word:
     pre_token: int | None
     """The index of the pre-token that it belongs to."""
     ids: tuple[int, ...]
+    """Its ids."""
     pieces: tuple[str, ...]
+    """The pieces of these ids."""
     merging: Merging | None = None
+    """How byte-pair encoding merged it."""
     lattice: Lattice | None = None
+    """How its best segmentation was found."""
     matching: Matching | None = None
+    """How the longest piece was taken at each position."""
     reason: str | None = None
     """Why the whole word was looked up at once."""
 
@@ -208,6 +225,7 @@ class Stretch:
     span: Span
     """In the whole text."""
     text: str
+    """The text."""
     normalized: str
     """The text after normalization."""
     charsmap: tuple[CharsmapSearch, ...]
@@ -227,7 +245,9 @@ class AddedTokenMatch:
     span: Span
     """In the whole text."""
     id: int
+    """Its id."""
     piece: str
+    """The stored string."""
     type: str
     """Its effective type, such as `USER_DEFINED`."""
     missing_piece: str | None
@@ -239,7 +259,9 @@ class Fragment:
     """A part of the text: exactly one of the two fields is set."""
 
     added_token: AddedTokenMatch | None = None
+    """The added token that was found."""
     stretch: Stretch | None = None
+    """The text between two of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +269,7 @@ class ExplainedToken:
     """A token of the result."""
 
     token: Token
+    """The token."""
     span: Span
     """In the whole text."""
     source: str
@@ -304,6 +327,7 @@ class StageDivergence:
     has_merge_ranks: bool
     """Whether the reference lists merges, whose ranks are then in `reference_rank`."""
     notes: tuple[str, ...]
+    """Which options could not be compared as requested, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,6 +335,7 @@ class Explanation:
     """How a text becomes tokens."""
 
     text: str
+    """The text that was encoded."""
     name: str
     """The name of the model."""
     algorithm: str
@@ -355,6 +380,7 @@ class CharsmapStep:
     """One byte of a search in the charsmap, and the entry of the double array that it leads to."""
 
     byte: int
+    """The byte."""
     node: int
     """The index of the entry: the base before it, XOR the byte."""
     label: int
@@ -374,6 +400,7 @@ class CharsmapSearch:
     root: int
     """The base for the first byte."""
     steps: tuple[CharsmapStep, ...]
+    """The search, byte by byte."""
     length: int
     """How many bytes the longest string has; 0 if there is none."""
     replacement: str | None
@@ -399,8 +426,11 @@ class LatticeTrial:
     """A piece that fits at the position of a step."""
 
     id: int
+    """Its id."""
     piece: str
+    """The piece."""
     end: int
+    """Where it ends."""
     weight: float
     """Its score."""
     total: float
@@ -416,6 +446,7 @@ class LatticeStep:
     start: int
     """The position in the normalized text."""
     trials: tuple[LatticeTrial, ...]
+    """The pieces that fit."""
     entries: tuple[LatticeEntry, ...]
     """The entries of all positions that have been reached, ascending, without the beginning."""
 
@@ -425,9 +456,13 @@ class TokenMerge:
     """One merge that builds a token: its bytes are those of two others, one after the other."""
 
     id: int
+    """The token that results."""
     token_bytes: HexBytes
+    """Its bytes."""
     left: Token
+    """The token of its first bytes."""
     right: Token
+    """The token of the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -475,7 +510,9 @@ class ExposedMatch:
     span: Span
     """Its bytes in the text."""
     id: int
+    """Its id."""
     piece: str
+    """The stored string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -485,6 +522,7 @@ class ExposedStretch:
     span: Span
     """Its bytes in the text."""
     normalized: str
+    """The text after normalization."""
     pre_tokens: tuple[str, ...] | None
     """None if the tokenizer has no such stage."""
 
@@ -494,11 +532,15 @@ class ExposedExplanation:
     """How one text becomes tokens, as far as a library, a server or a program shows it."""
 
     text: str
+    """The text that was encoded."""
     name: str
+    """The name of the tokenizer."""
     source: str
     """Where the tokenizer comes from."""
     add_special: bool
+    """Whether the tokens around a text were added."""
     parse_special: bool
+    """Whether control tokens in the text were parsed."""
     matches: tuple[ExposedMatch, ...] | None
     """None if they are not shown."""
     stretches: tuple[ExposedStretch, ...] | None
@@ -506,6 +548,7 @@ class ExposedExplanation:
     hidden: str
     """Why something is not shown."""
     tokens: tuple[Token, ...]
+    """The result."""
     reference: str | None
     """The name of the tokenizer that was compared; None if there was none."""
     difference: Difference | None

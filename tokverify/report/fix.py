@@ -53,7 +53,9 @@ class TypeRange:
     """Consecutive tokens that get the same type."""
 
     first: Count
+    """The lowest id."""
     last: Count
+    """The highest id."""
     type: Count
     """The value of `tokenizer.ggml.token_type`."""
 

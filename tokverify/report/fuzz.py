@@ -43,7 +43,9 @@ class Share:
     """A part of a whole."""
 
     done: Count
+    """The size of the part."""
     total: Count
+    """The size of the whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,11 @@ class FoundText:
     """A generated text and the options it was encoded with."""
 
     text: str
+    """The text."""
     add_special: bool
+    """Whether the tokens around a text were added."""
     parse_special: bool
+    """Whether control tokens in the text were parsed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,13 @@ class TokenRun:
     """Consecutive ids of tokens of one type and one kind."""
 
     first: int
+    """The first id."""
     last: int
     """The last id, inclusive."""
     first_piece: str
+    """The piece of the first id."""
     last_piece: str
+    """The piece of the last id."""
     repeated: str | None = None
     """The character that all pieces repeat, such as a space; None for other pieces."""
 
@@ -28,7 +31,9 @@ class TypeSummary:
     name: str
     """Such as `NORMAL`; `undeclared` where the file declares no type."""
     count: int
+    """How many tokens have it."""
     runs: tuple[TokenRun, ...]
+    """Where they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,7 @@ class SpecialToken:
     role: str
     """The role, such as `bos`."""
     id: int
+    """Its id."""
     piece: str
     """Empty if there is no such token."""
     declared: bool
@@ -51,6 +57,7 @@ class Flag:
     """A flag of the tokenizer."""
 
     name: str
+    """Such as `add_bos`."""
     declared: bool | None
     """None: not declared."""
     effective: bool | None
@@ -79,7 +86,9 @@ class EogToken:
     """A token that ends a generation."""
 
     id: int
+    """Its id."""
     piece: str
+    """The stored string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +96,9 @@ class CategorySummary:
     """The tokens of one category."""
 
     name: str
+    """The category."""
     count: int
+    """How many tokens it has."""
     first: int
     """Its lowest id."""
     last: int
@@ -171,7 +182,9 @@ class TokenDetails:
     """A token with everything the file says about it."""
 
     id: int
+    """Its place in the vocabulary."""
     piece: str
+    """The stored string."""
     token_bytes: HexBytes | None
     """None if the tokenizer cannot be loaded."""
     declared: str | None
@@ -189,3 +202,4 @@ class TokenList:
     """The tokens that a selection matches."""
 
     tokens: tuple[TokenDetails, ...]
+    """The tokens."""

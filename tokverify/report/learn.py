@@ -38,7 +38,9 @@ class LearnedToken:
     """A token that is matched in texts before the model runs."""
 
     id: Count
+    """Its id."""
     text: str
+    """The text that it matches."""
     special: bool
     """Whether it is matched only if special tokens are parsed."""
     lstrip: bool
@@ -52,8 +54,11 @@ class LearnedDifference:
     """A text that the reference and the learned tokenizer encode differently."""
 
     text: str
+    """The text."""
     add_special: bool
+    """Whether the tokens around a text were added."""
     parse_special: bool
+    """Whether control tokens in the text were parsed."""
     expected: tuple[int, ...] | None
     """The ids of the reference; None if it could not encode the text."""
     actual: tuple[int, ...] | None

@@ -38,6 +38,7 @@ class CaseOutcome:
     """The outcome of a case in one report."""
 
     status: Status
+    """What came of it."""
     message: str | None
     """Why, for an error or a skip."""
     divergence: Divergence | None
@@ -57,6 +58,7 @@ class CaseChange:
     case: str
     """The case, as suite/id."""
     kind: CaseChangeKind
+    """What happened to it."""
     edited: bool
     """Whether the text or the options of the case changed, so that more than a tokenizer did."""
     old: CaseOutcome | None
@@ -83,6 +85,7 @@ class DifferenceChange:
     """A difference between the tokenizers themselves that changed."""
 
     kind: DifferenceChangeKind
+    """What happened to it."""
     difference: TokenizerDifference
     """As it is now or, if it is not there any more, as it was before."""
 
@@ -104,7 +107,9 @@ class VersionChange:
     """A library of which the reports used different versions; None where a report did not use it."""
 
     old: str | None
+    """The version in the old report."""
     new: str | None
+    """The version in the new report."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ class CaseResult:
     """The outcome of one case."""
 
     case: Case
+    """The text and its options, as the suite has them."""
     status: Status
     """How it ended."""
     actual: tuple[int, ...] = ()
@@ -83,6 +84,7 @@ class PieceDifference:
     """An id that stands for different bytes on the two sides."""
 
     id: int
+    """The id."""
     actual: str | None
     """The piece on this side; None if it has no such id."""
     expected: str | None
@@ -102,6 +104,7 @@ class VocabularyDifference:
     actual_size: Count
     """One more than the highest id of the actual side."""
     expected_size: Count
+    """One more than the highest id of the expected side."""
     pieces: tuple[PieceDifference, ...] = ()
     """The tokens that differ, in the order of their ids."""
     respelled: Count = 0
@@ -306,6 +309,7 @@ class AppliedLimit:
     code: RuleCode
     """The code, such as `TL003`."""
     name: RuleName
+    """The name, such as `no-normalizer`."""
     origin: Origin
     """`runtime` or `convention`."""
     severity: Severity

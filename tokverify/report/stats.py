@@ -48,12 +48,15 @@ class MeasuredTexts:
     """All texts with the same kind and name."""
 
     kind: TextKind
+    """What they consist of."""
     name: str
     """The language or the script."""
     pieces: Count
     """The number of pieces that the texts were encoded in."""
     bytes: Count
+    """Their size in UTF-8."""
     characters: Count
+    """The number of their characters."""
     words: Count | None
     """Stretches between white space; None if the script has no spaces between words."""
     trailing: Count
@@ -108,6 +111,7 @@ class MeasuredTokenizer:
     excluded: Mapping[str, int]
     """Kind of token -> number of tokens that ordinary text cannot use."""
     probe: ProbeResult
+    """How it handles numbers, indentation and languages."""
     long_tokens: Count
     """Ordinary tokens that represent more than `LONG_TOKEN` characters."""
     longest: tuple[Token, ...]

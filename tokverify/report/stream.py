@@ -78,6 +78,7 @@ class StreamedSide:
     """What was found on one side."""
 
     side: Side
+    """The side."""
     method: StreamMethod
     """How it decodes ids one by one."""
     texts: Count

@@ -14,7 +14,9 @@ class PairCount:
     """How often two tokens are neighbors."""
 
     left: int
+    """The id of the first one."""
     right: int
+    """The id of the second one."""
     count: Count
     """How often `left` comes before `right`."""
 
@@ -44,7 +46,9 @@ class ChecklistPoint:
     """A point to verify after training."""
 
     name: str
+    """What was checked."""
     text: str
+    """The text that was encoded."""
     tokens: tuple[Token, ...]
     """The tokens of the text."""
     expected: tuple[int | str, ...]
