@@ -2,7 +2,7 @@ import pytest
 from rich.console import Console
 
 from tokverify.commands.cli import progress
-from tokverify.commands.cli.progress import FuzzLine, ProgressBar, fuzz_line
+from tokverify.commands.cli.progress import FuzzLine, ProgressBar, StatusLine, fuzz_line
 from tokverify.report.fuzz import FuzzCoverage, FuzzProgress, Share
 
 
@@ -43,6 +43,26 @@ def test_a_bar_appears_after_a_second(monkeypatch, clock, started):
         bar.update(2, 9)
         bar.update(3, 9)
     assert started == ["of 9", 2, 3, "stopped"]
+
+
+def test_what_follows_the_last_item_is_named(monkeypatch, clock, started):
+    monkeypatch.setattr("sys.stderr", Terminal())
+    monkeypatch.setattr(StatusLine, "show", lambda line, text: started.append(text))
+    with ProgressBar(enabled=True, then="looking for causes") as bar:
+        clock[0] = 1.5
+        bar.update(2, 3)
+        bar.update(3, 3)
+    assert started == ["of 3", 2, 3, "stopped", "looking for causes"]
+
+
+def test_a_second_model_has_its_own_bar(monkeypatch, clock, started):
+    monkeypatch.setattr("sys.stderr", Terminal())
+    monkeypatch.setattr(StatusLine, "show", lambda line, text: started.append(text))
+    with ProgressBar(enabled=True, then="looking for causes") as bar:
+        bar.update(3, 3)
+        clock[0] = 1.5
+        bar.update(1, 4)
+    assert started == ["looking for causes", "of 4", 1, "stopped"]
 
 
 def test_no_bar_without_a_terminal_or_if_disabled(monkeypatch, clock, started, capsys):

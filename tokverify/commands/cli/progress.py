@@ -20,28 +20,42 @@ _SPINNER = 2
 
 
 class ProgressBar:
-    """A progress bar that counts `what`. It appears after a second, if stderr is a terminal."""
+    """A progress bar that counts `what`. It appears after a second, if stderr is a terminal.
 
-    def __init__(self, *, enabled: bool, what: str = "cases") -> None:
+    With `then`, a line says what happens after the last item, which can take longer than all of them.
+    """
+
+    def __init__(self, *, enabled: bool, what: str = "cases", then: str = "") -> None:
         self._enabled = enabled and sys.stderr.isatty()
         self._what = what
+        self._then = then
         self._start = time.monotonic()
         self._bar: tuple[Progress, TaskID] | None = None
+        self._after = StatusLine(enabled=enabled)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._bar:
-            self._bar[0].stop()
+        self._stop()
 
     def update(self, done: int, total: int) -> None:
         """Show that `done` of `total` items are done."""
         if self._enabled and not self._bar and time.monotonic() - self._start > _PATIENCE_SECONDS:
+            self._after.stop()
             self._bar = _start_bar(total, self._what)
         if self._bar:
             progress, task = self._bar
             progress.update(task, completed=done, total=total)
+        if self._then and done == total:
+            self._stop()
+            self._after.show(self._then)
+
+    def _stop(self) -> None:
+        self._after.stop()
+        if self._bar:
+            self._bar[0].stop()
+            self._bar = None
 
 
 def _start_bar(total: int, what: str) -> tuple[Progress, TaskID]:
@@ -74,8 +88,13 @@ class StatusLine:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Remove the line; the next text brings it back."""
         if self._status:
             self._status.stop()
+            self._status = None
 
     @property
     def seconds(self) -> float:

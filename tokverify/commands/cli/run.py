@@ -255,7 +255,7 @@ def _run(options: RunOptions, model: ConfiguredModel) -> int:
     check_reports(options, FORMATS["run"], inputs, [options.baseline, options.certificate])
     if options.certificate:
         check_writable(options.certificate, [each for each in inputs if each])
-    with ProgressBar(enabled=not options.quiet) as progress:
+    with ProgressBar(enabled=not options.quiet, then="looking for causes") as progress:
         report, files = run_model(
             options.request(model), progress.update, reason=options.reason, certificate=options.certificate
         )

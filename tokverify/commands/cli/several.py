@@ -48,7 +48,7 @@ def check_several(
     check_reports(shared, FORMATS["check"], inputs, baselines)
     for model in models:
         check_places(name_reports(own, model.name), FORMATS["run"], inputs, [*shared.output_files(), *baselines])
-    with ProgressBar(enabled=not options.quiet) as progress:
+    with ProgressBar(enabled=not options.quiet, then="looking for causes") as progress:
         report = check_models(requests, progress.update, jobs=jobs)
     files: Mapping[Path, Callable[[], str]] = {}
     if baselines:
