@@ -49,6 +49,20 @@ def test_a_broken_file_is_repaired(run, tmp_path: Path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fixed.gguf", "suite.yaml"]
 
 
+def test_a_run_of_a_file_that_llama_cpp_refuses_names_the_command_that_may_repair_it(run, tmp_path: Path):
+    token, other = (len(text).to_bytes(8, "little") + text for text in (b"ord", b"ith"))
+    content = INTACT.read_bytes()
+    assert token in content
+    assert other in content
+    (tmp_path / "own.gguf").write_bytes(content.replace(token, other, 1))
+    result = CliRunner().invoke(main, ["run", "own.gguf", "-r", str(REFERENCE)])
+    assert result.exit_code == 2
+    command = f"tokverify fix own.gguf -r {REFERENCE}"
+    assert f"(`{command}` may repair it)" in " ".join(result.stderr.split())
+    code, output = run(Path("own.gguf"), "-o", "fixed.gguf")
+    assert code == 0, output
+
+
 def test_an_expectation_that_contradicts_the_reference_is_neither_explained_nor_repaired(run, tmp_path: Path):
     suite = 'suite: s\ncases:\n  - {id: a, text: "a  b"}\n  - {id: b, text: "c  d", expect: {sample-broken: [1, 2]}}\n'
     (tmp_path / "suite.yaml").write_text(suite)

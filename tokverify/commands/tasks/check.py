@@ -34,6 +34,7 @@ from tokverify.sources.stores.location import find_model
 from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.tokenizer_file import kind_of_model
 from tokverify.system.cache import CacheFile
+from tokverify.text.command_line import name_files
 from tokverify.version import __version__
 
 if TYPE_CHECKING:
@@ -247,7 +248,8 @@ class _Opened:
             reference = self._configured.reference
             if reference is None or opened.kind != "gguf" or not Path(reference.text).exists():
                 raise
-            raise type(error)(f"{error} (`tokverify fix` with this reference may repair it)") from error
+            command = name_files("tokverify fix MODEL -r REFERENCE", self._configured.model.text, None, reference.text)
+            raise type(error)(f"{error} (`{command}` may repair it)") from error
         return opened
 
     @cached_property
