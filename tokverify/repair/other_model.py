@@ -178,7 +178,7 @@ def _lacking_at_end(spec: TokenizerSpec, facts: Opened, rows: int | None) -> lis
     if facts.spec is None or not facts.lists_all_tokens:
         return []
     reference = facts.spec.tokens
-    if len(spec.tokens) - len(reference) < _MANY:
+    if len(spec.tokens) - len(reference) < _SERIES:
         return []
     known, types, has_rows = set(reference), types_of(spec), rows is None or rows >= len(spec.tokens)
     ids = [
