@@ -23,6 +23,7 @@ from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
 from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.normalizer import ESCAPED_SPACE
+from tokverify.engine.space_mark import count_space_marks
 from tokverify.engine.special_text import BYTE_PIECE, EOG_TEXTS, EOT_TEXTS
 from tokverify.repair.token_patch import kind_of, types_of
 from tokverify.report.run import NEARLY_ALL
@@ -219,7 +220,7 @@ def _are_of_other_kinds(spec: TokenizerSpec, facts: Opened) -> tuple[str, str] |
 
 def _mark_of_space(spec: TokenizerSpec) -> str | None:
     """Return what nearly all words begin with that begin with a mark of a space."""
-    counts = {mark: sum(token.startswith(mark) for token in spec.tokens) for mark in (SPELLED_SPACE, ESCAPED_SPACE)}
+    counts = count_space_marks(spec)
     (_, second), (mark, first) = sorted(counts.items(), key=lambda item: item[1])
     return mark if first > _TIMES * second else None
 
