@@ -1,14 +1,17 @@
 from array import array
 from dataclasses import replace
 
+import gguf
 import pytest
 
 from support.spec_maker import bpe_spec, spm_spec
 from tokverify.errors import UnsupportedError
+from tokverify.sources.gguf.cursor import ValueType
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.metadata import read_metadata
 from tokverify.sources.gguf.values import changed_values, gguf_values
 from tokverify.sources.gguf.writer import with_name, write_gguf
+from tokverify.text.utf8 import to_bytes
 
 FULL = replace(
     spm_spec({"▁a": -1.5, "b\0": -2.0, "\udcff": -3.0, "[/INST]\x1b": 0.0}),
@@ -74,3 +77,18 @@ def test_a_changed_role_is_also_removed_from_the_other_key_for_it(id):
     changes = {key: value and value.data for key, value in changed_values(old, new).items()}
     assert changes == {"tokenizer.ggml.fim_pre_token_id": id, "tokenizer.ggml.prefix_token_id": None}
     assert "tokenizer.ggml.prefix_token_id" not in changed_values(replace(old, special_ids={}), old)
+
+
+def test_arrays_have_the_bytes_that_the_library_itself_packs(tmp_path):
+    write_gguf(tmp_path / "ours.gguf", FULL)
+    library = gguf.GGUFWriter(tmp_path / "theirs.gguf", "llama")
+    library.add_type("model")
+    for key, value in gguf_values(FULL).items():
+        data = list(map(to_bytes, value.data)) if value.element_type is ValueType.STRING else value.data
+        data = list(data) if value.type is ValueType.ARRAY else data
+        kind = None if value.element_type is None else gguf.GGUFValueType(value.element_type)
+        library.add_key_value(key, data, gguf.GGUFValueType(value.type), kind)
+    library.write_header_to_file()
+    library.write_kv_data_to_file()
+    library.close()
+    assert (tmp_path / "ours.gguf").read_bytes() == (tmp_path / "theirs.gguf").read_bytes()

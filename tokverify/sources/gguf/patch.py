@@ -16,21 +16,14 @@ from typing import Any
 
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.sources.gguf import metadata as gguf_metadata
-from tokverify.sources.gguf.cursor import Cursor, ValueType
+from tokverify.sources.gguf.cursor import Cursor
 from tokverify.sources.gguf.metadata import Value
+from tokverify.sources.gguf.packing import pack_pair
 from tokverify.sources.gguf.window import GgufFile, open_gguf
 
 _CHUNK = 16 << 20
 # With the padding, which a hostile alignment makes huge.
 _MAX_HEAD = 1 << 29
-_CODES = {
-    ValueType.UINT8: "B",
-    ValueType.INT8: "b",
-    ValueType.UINT32: "I",
-    ValueType.INT32: "i",
-    ValueType.FLOAT32: "f",
-    ValueType.BOOL: "?",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +114,7 @@ def _metadata(data: GgufFile, outline: _Outline, changes: Mapping[str, Value | N
             pairs.pop(key, None)
         else:
             # Assigning a new value keeps the position of the key.
-            pairs[key] = _pair(key, value, outline.order)
+            pairs[key] = pack_pair(key, value, outline.order)
     yield b"GGUF" + struct.pack(outline.order + "IQQ", outline.version, outline.tensor_count, len(pairs))
     yield from pairs.values()
     yield _table(data, outline)
@@ -138,23 +131,3 @@ def _table(data: GgufFile, outline: _Outline) -> bytes:
         (dimensions,) = struct.unpack_from(outline.order + "I", table, position)
         position += 4 + 8 * dimensions + 4 + 8
     return table[:position]
-
-
-def _pair(key: str, value: Value, order: str) -> bytes:
-    return _string(key, order) + struct.pack(order + "I", value.type) + _value(value, order)
-
-
-def _value(value: Value, order: str) -> bytes:
-    if value.type is ValueType.STRING:
-        return _string(value.data, order)
-    if value.type is not ValueType.ARRAY or value.element_type is None:
-        return struct.pack(order + _CODES[value.type], value.data)
-    head = struct.pack(order + "IQ", value.element_type, len(value.data))
-    if value.element_type is ValueType.STRING:
-        return head + b"".join(_string(text, order) for text in value.data)
-    return head + struct.pack(f"{order}{len(value.data)}{_CODES[value.element_type]}", *value.data)
-
-
-def _string(text: str, order: str) -> bytes:
-    data = text.encode("utf-8", "surrogateescape")
-    return struct.pack(order + "Q", len(data)) + data

@@ -5,17 +5,17 @@ llama.cpp loads such a file with `vocab_only`, for which it needs the architectu
 
 from __future__ import annotations
 
+import struct
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tokverify.engine.families import find_family
 from tokverify.errors import UnsupportedError
-from tokverify.sources.gguf.cursor import ValueType
 from tokverify.sources.gguf.metadata import Value
+from tokverify.sources.gguf.packing import pack_value
 from tokverify.sources.gguf.values import gguf_values
 from tokverify.spec import TokenizerSpec
-from tokverify.text.utf8 import to_bytes
 
 ARCHITECTURES = {"llama": "llama", "gpt2": "gpt2", "gemma4": "gemma4", "bert": "bert", "t5": "t5"}
 """`tokenizer.ggml.model` -> a matching architecture known to llama.cpp; for models not listed, `llama`."""
@@ -33,20 +33,17 @@ def write_gguf(path: Path, spec: TokenizerSpec) -> None:
         UnsupportedError: If llama.cpp would not load the file.
         OSError: If the file cannot be written; an incomplete file may remain.
     """
-    import gguf
-
     family = find_family(spec.model)
     if family and not spec.merges and family.requires_merges(spec.pre):
         raise UnsupportedError(
             f"it has no merges, without which llama.cpp loads no tokenizer of the model {spec.model}"
         )
-    writer = gguf.GGUFWriter(path, ARCHITECTURES.get(spec.model, "llama"))
-    writer.add_type(gguf.GGUFType.MODEL)
+    writer = _open_writer(path, ARCHITECTURES.get(spec.model, "llama"))
+    writer.add_type("model")
     if "name" in spec.general:
         writer.add_name(spec.general["name"])
     for key, value in gguf_values(spec).items():
-        element_type = None if value.element_type is None else gguf.GGUFValueType(value.element_type)
-        writer.add_key_value(key, _writable(value), gguf.GGUFValueType(value.type), element_type)
+        writer.add_key_value(key, value, value.type)
     try:
         writer.write_header_to_file()
         writer.write_kv_data_to_file()
@@ -55,10 +52,16 @@ def write_gguf(path: Path, spec: TokenizerSpec) -> None:
         writer.close()
 
 
-def _writable(value: Value) -> Any:  # noqa: ANN401 - depends on the type of the value
-    """Return what the library can pack: strings as bytes, because not all of them are UTF-8."""
-    if value.type is ValueType.STRING:
-        return to_bytes(value.data)
-    if value.element_type is ValueType.STRING:
-        return list(map(to_bytes, value.data))
-    return list(value.data) if value.type is ValueType.ARRAY else value.data
+def _open_writer(path: Path, architecture: str) -> Any:  # noqa: ANN401 - the library is loaded only to write
+    import gguf
+
+    class Writer(gguf.GGUFWriter):  # type: ignore[misc] # the library has no types
+        """Packs our values at once; the library calls itself for each element of an array, four times as long."""
+
+        def _pack_val(self, val: Any, vtype: Any, add_vtype: bool, sub_type: Any = None) -> bytes:  # noqa: ANN401
+            if isinstance(val, Value):
+                return struct.pack("<I", val.type) + pack_value(val, "<")
+            packed: bytes = super()._pack_val(val, vtype, add_vtype, sub_type)
+            return packed
+
+    return Writer(path, architecture)
