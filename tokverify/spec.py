@@ -151,6 +151,8 @@ class TokenizerSpec:
     """The keys of the tokenizer that no known build of llama.cpp reads."""
     mistyped_keys: Mapping[str, str] = field(default_factory=dict)
     """The keys that llama.cpp reads, and whose values have other types than it requires -> these types."""
+    embedding_rows: int | None = None
+    """The number of tokens for which the model of the file has embeddings; None if there is no model."""
     left_out: tuple[str, ...] = ()
     """What a file of another format has that GGUF cannot express: one sentence for each part that is left out."""
 

@@ -215,7 +215,7 @@ def test_a_reference_that_moves_tokens_beyond_the_embeddings_is_another_version(
     spec = bpe_spec((), dict.fromkeys(added, CONTROL))
     reference = bpe_spec((), dict.fromkeys([*inserted, *added, *appended], CONTROL))
     facts = Opened(Encoder(reference))
-    found = doubt_reference(Declaration(spec=spec, embedding_rows=rows), facts)
+    found = doubt_reference(Declaration(spec=replace(spec, embedding_rows=rows)), facts)
     sentence = 'it has 260 "<|d|>", which has another id in the model, and the model has only 260 embeddings'
     assert (sentence in found) is expected
     assert bool(found) is expected
@@ -236,7 +236,9 @@ def test_a_reference_whose_chats_need_tokens_beyond_the_embeddings_is_another_ve
 ):
     markers = dict.fromkeys(["<|im_start|>", "<|im_end|>"], CONTROL)
     reference = bpe_spec((), markers, special_ids=special_ids, chat_template=template)
-    found = doubt_reference(Declaration(spec=bpe_spec((), {}), embedding_rows=rows), Opened(Encoder(reference)))
+    found = doubt_reference(
+        Declaration(spec=replace(bpe_spec((), {}), embedding_rows=rows)), Opened(Encoder(reference))
+    )
     assert ("its chats need" in found) is expected
     assert bool(found) is expected
 
@@ -244,7 +246,9 @@ def test_a_reference_whose_chats_need_tokens_beyond_the_embeddings_is_another_ve
 @pytest.mark.parametrize("text", ["<|image|>", "[PAD]", "<mask>"])
 def test_a_token_beyond_the_embeddings_that_ends_no_turn_is_no_evidence(text: str):
     reference = bpe_spec((), {text: CONTROL}, special_ids={"pad": 256}, chat_template="x")
-    assert not doubt_reference(Declaration(spec=bpe_spec((), {}), embedding_rows=256), Opened(Encoder(reference)))
+    assert not doubt_reference(
+        Declaration(spec=replace(bpe_spec((), {}), embedding_rows=256)), Opened(Encoder(reference))
+    )
 
 
 @pytest.mark.parametrize(
@@ -289,9 +293,8 @@ def test_a_lost_name_is_a_fault_if_other_tokens_differ_too():
 )
 def test_many_tokens_after_the_last_one_of_the_reference_show_another_version(count, type, rows, expected):
     more = {f"|<EXTRA_TOKENS_{index}>|": type for index in range(count)}
-    found = find_other_model(
-        bpe_spec((), {"<|x|>": CONTROL, **more}), Opened(Encoder(bpe_spec((), {"<|x|>": CONTROL}))), rows
-    )
+    spec = replace(bpe_spec((), {"<|x|>": CONTROL, **more}), embedding_rows=rows)
+    found = find_other_model(spec, Opened(Encoder(bpe_spec((), {"<|x|>": CONTROL}))))
     assert ("it lacks the last 120 tokens here" in found) is expected
 
 

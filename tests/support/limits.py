@@ -14,6 +14,8 @@ from tokverify.report.run import Report
 from tokverify.report.tokenizer_difference import Verdict
 from tokverify.spec import TokenizerSpec
 
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+
 
 def verify(
     spec: TokenizerSpec, path: Path, texts: Sequence[str], *, strict: bool = False, add_special: bool = False
@@ -62,3 +64,24 @@ def write_json(path: Path, document: Mapping[str, Any]) -> Path:
 def added(id: int, text: str, *, special: bool = True, **flags: bool) -> dict[str, Any]:
     usual = {"single_word": False, "normalized": False, "lstrip": False, "rstrip": False}
     return {"id": id, "content": text, "special": special, **usual, **flags}
+
+
+def bpe_document(spec: TokenizerSpec, tokens: Sequence[dict[str, Any]] = (), **changes: Any) -> dict[str, Any]:
+    """Return the tokenizer.json of a byte-level specification, with changes to its stages and its model."""
+    texts = {token["content"] for token in tokens}
+    model = {
+        "type": "BPE",
+        "vocab": {token: id for id, token in enumerate(spec.tokens) if token not in texts},
+        "merges": list(spec.merges or ()),
+        **changes.pop("model", {}),
+    }
+    return {
+        "version": "1.0",
+        "added_tokens": list(tokens),
+        "normalizer": None,
+        "pre_tokenizer": BYTE_LEVEL,
+        "post_processor": None,
+        "decoder": BYTE_LEVEL,
+        **changes,
+        "model": model,
+    }

@@ -120,7 +120,7 @@ class Opened:
     @cached_property
     def extended_spec(self) -> TokenizerSpec | None:
         """What the reference declares, with the tokens after its last one that only the files beside it declare."""
-        from tokverify.compare.piece_difference import find_left_out
+        from tokverify.sources.config import find_left_out
         from tokverify.sources.sentencepiece.reader import append_tokens, tokens_beside
 
         if self.spec is None or self.path is None or self.tokenizer is None or not find_left_out(self.tokenizer):

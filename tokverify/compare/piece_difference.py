@@ -7,14 +7,16 @@ from dataclasses import replace
 from unicodedata import is_normalized, normalize
 
 from tokverify.compare.digest import make_difference
+from tokverify.compare.embedding import find_without_embedding
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
-from tokverify.sources.config import configured_roles, configured_tokens
+from tokverify.sources.config import configured_roles, find_left_out
 from tokverify.sources.gguf.keys import TOKENS, TYPES
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.visible import visible
 from tokverify.text.wording import list_items, list_tokens, plural, quote
@@ -63,6 +65,10 @@ def find_piece_differences(
     for reason, pieces in renamed.items():
         found = _describe(Aspect.BYTES, pieces)
         yield replace(found, severity=WARNING, origin=Origin.RUNTIME, message=f"{found.message} ({reason})")
+    if (missing := by_aspect[Aspect.MISSING]) and isinstance(actual, Encoder):
+        without = find_without_embedding(actual.spec, Opened(expected))
+        by_aspect[Aspect.MISSING] = [piece for piece in missing if piece.id not in without]
+        yield from _describe_without_embedding([piece for piece in missing if piece.id in without], actual.spec)
     for aspect, pieces in by_aspect.items():
         if pieces:
             yield _with_note(_describe(aspect, pieces), pieces, actual, expected)
@@ -75,6 +81,15 @@ def find_piece_differences(
         # The tokens that only one side has are reported above, with their own severity.
         message = f"the model has {plural(sizes[0], 'token')}, the reference {sizes[1]:,}"
         yield make_difference(Aspect.SIZE, INFO, message, facts=sizes, keys=(TOKENS,))
+
+
+def _describe_without_embedding(
+    pieces: Sequence[PieceDifference], spec: TokenizerSpec
+) -> Iterator[TokenizerDifference]:
+    if pieces:
+        found = _describe(Aspect.MISSING, pieces)
+        message = f"{found.message}; the model has only {spec.embedding_rows:,} embeddings, so no file can have more"
+        yield replace(found, severity=INFO, origin=Origin.RUNTIME, message=message)
 
 
 def _explain_renaming(piece: PieceDifference, declared: Sequence[str], expected: Tokenizer | None) -> str:
@@ -107,13 +122,6 @@ def _find_matched_padding(ids: Sequence[int], actual: Encoder) -> Iterator[Token
         )
         facts, origin = ["padding"], Origin.FILE
         yield make_difference(Aspect.TYPES, WARNING, message, found, facts=facts, keys=(TYPES,), origin=origin)
-
-
-def find_left_out(expected: Tokenizer) -> Mapping[int, str]:
-    """Return the added tokens, by id, that only the files beside a reference declare, as beside a .model file."""
-    path = expected.path if isinstance(expected, FileReading) else None
-    declared = configured_tokens(path, expected.vocab_size) if path else {}
-    return {id: text for text, id in declared.items() if id >= expected.vocab_size}
 
 
 def find_lacking(actual: Tokenizer, left_out: Mapping[int, str]) -> Iterator[TokenizerDifference]:

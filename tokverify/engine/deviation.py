@@ -95,7 +95,7 @@ class Deviation:
     around: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     """The ids that are added before and after a text."""
     texts: Mapping[int, str] = field(default_factory=dict)
-    """The texts for which added tokens are looked, by id, where they are not what the file stores."""
+    """The texts for which added tokens are looked, by id, where they are not what the file stores or it has none."""
     decoded: Mapping[int, bytes] = field(default_factory=dict)
     """What ids decode to; if that is empty, the token is ignored."""
     join_words: Callable[[Iterable[tuple[bytes, bool]]], bytes] | None = None
@@ -132,7 +132,8 @@ class Deviation:
 
     def is_native_like(self, base: Encoder) -> bool:
         """Whether the native engine can encode with it, if it encodes for `base`, a similar tokenizer without it."""
-        return base.engine.name == NATIVE and self.only_changes_added_tokens
+        has_all = all(id < len(base.settings.pieces) for id in self.texts)
+        return base.engine.name == NATIVE and self.only_changes_added_tokens and has_all
 
     def change_added_tokens(self, spec: TokenizerSpec, settings: Settings) -> tuple[AddedToken, ...]:
         """Return added tokens as `specials` and `flags` specify, longest first."""
@@ -142,11 +143,12 @@ class Deviation:
             inside = set(ids_of_type(spec.types, TokenType.USER_DEFINED))
             tokens = {id: token for id, token in tokens.items() if token.special and id not in inside}
         for id, special in self.specials.items():
+            text = self.texts.get(id) or (settings.pieces[id] if id < len(settings.pieces) else "")
             # Without the change that adds a token, there is none.
-            if special is None or id >= len(settings.pieces):
+            if special is None or not text:
                 tokens.pop(id, None)
             else:
-                tokens[id] = replace(tokens.get(id) or AddedToken(id, settings.pieces[id], special), special=special)
+                tokens[id] = replace(tokens.get(id) or AddedToken(id, text, special), special=special)
         for id, text in self.texts.items():
             if id in tokens:
                 tokens[id] = replace(tokens[id], text=text)

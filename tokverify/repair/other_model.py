@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.compare.blame import explain_wrong_vocabulary
 from tokverify.compare.damage import explain_misread_tokens, explain_rounded_scores
+from tokverify.compare.embedding import find_moved_beyond, find_used_beyond
 from tokverify.compare.marker import read_template
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.families import find_family
@@ -24,7 +25,7 @@ from tokverify.engine.family import Alphabet
 from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.space_mark import count_space_marks
-from tokverify.engine.special_text import BYTE_PIECE, EOG_TEXTS, EOT_TEXTS
+from tokverify.engine.special_text import BYTE_PIECE, EOG_TEXTS
 from tokverify.repair.token_patch import kind_of, types_of
 from tokverify.report.run import NEARLY_ALL
 from tokverify.spec import TokenizerSpec, TokenType
@@ -75,38 +76,34 @@ def doubt_reference(declaration: Declaration, facts: Opened) -> str:
         explain_wrong_vocabulary(spec.tokens, facts.tokenizer)
         or explain_misread_tokens(spec.tokens, facts)
         or explain_rounded_scores(spec, facts)
-        or find_other_model(spec, facts, declaration.embedding_rows)
+        or find_other_model(spec, facts)
     )
 
 
-def find_other_model(spec: TokenizerSpec, facts: Opened, rows: int | None = None) -> str:
+def find_other_model(spec: TokenizerSpec, facts: Opened) -> str:
     """Say why a reference belongs to another model, or to another version of it, and what to do; empty if it does not.
 
     What the file itself says speaks for it: no fault writes added tokens in place of those that stand for nothing, or
     those that its chat template uses. Nor does one remove the embedding of a token.
-
-    Args:
-        spec: What the file declares.
-        facts: What is known about the reference.
-        rows: The number of embeddings; None if it is not known.
     """
     if is_of_other_model(spec, facts):
         reason = "nearly all of its tokens differ from those with the same ids here"
     elif ids := _lost_markers(spec, facts):
         are = "is an added token" if len(ids) == 1 else "are added tokens"
         reason = f"it lacks {list_tokens(ids, spec.tokens)}, which {are} here"
-    elif ids := _lacking_at_end(spec, facts, rows):
+    elif ids := _lacking_at_end(spec, facts):
         lacking = f"the last {len(ids):,} tokens here, such as {list_tokens(ids, spec.tokens)}"
         reason = f"it lacks {lacking} (it may have been cut off)"
     elif ids := _named_later(spec, facts):
         reason = f"it gives names to {list_tokens(ids, spec.tokens)}, which like others here are only reserved"
     elif kinds := _are_of_other_kinds(spec, facts):
         reason = f"its tokens are written for the model {kinds[1]}, and those here for {kinds[0]}"
-    elif rows is not None and (ids := _moved_beyond(spec, facts, rows)):
+    elif ids := find_moved_beyond(spec, facts):
         have = "has another id" if len(ids) == 1 else "have other ids"
-        reason = f"it has {_list(ids, facts)}, which {have} in the model, and the model has only {rows:,} embeddings"
-    elif rows is not None and (ids := _used_beyond(spec, facts, rows)):
-        reason = f"its chats need {_list(ids, facts)}, and the model has only {rows:,} embeddings"
+        few = f"the model has only {spec.embedding_rows:,} embeddings"
+        reason = f"it has {_list(ids, facts)}, which {have} in the model, and {few}"
+    elif ids := find_used_beyond(spec, facts):
+        reason = f"its chats need {_list(ids, facts)}, and the model has only {spec.embedding_rows:,} embeddings"
     else:
         return ""
     return (
@@ -169,7 +166,7 @@ def _series_of(id: int, text: str) -> tuple[str, str, int] | None:
     return (match[1], match[3], id - int(match[2])) if match else None
 
 
-def _lacking_at_end(spec: TokenizerSpec, facts: Opened, rows: int | None) -> list[int]:
+def _lacking_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
     """Return the tokens after the last one of the reference, if they are more than a fault adds.
 
     Ordinary ones count unless the model lacks embeddings for some of them. Fewer are enough if they are markers, as
@@ -181,7 +178,8 @@ def _lacking_at_end(spec: TokenizerSpec, facts: Opened, rows: int | None) -> lis
     reference = facts.spec.tokens
     if len(spec.tokens) - len(reference) < _SERIES:
         return []
-    known, types, has_rows = set(reference), types_of(spec), rows is None or rows >= len(spec.tokens)
+    known, types = set(reference), types_of(spec)
+    has_rows = spec.embedding_rows is None or spec.embedding_rows >= len(spec.tokens)
     ids = [
         id
         for id in range(len(reference), len(spec.tokens))
@@ -223,31 +221,6 @@ def _mark_of_space(spec: TokenizerSpec) -> str | None:
     counts = count_space_marks(spec)
     (_, second), (mark, first) = sorted(counts.items(), key=lambda item: item[1])
     return mark if first > _TIMES * second else None
-
-
-def _moved_beyond(spec: TokenizerSpec, facts: Opened, rows: int) -> list[int]:
-    """Return the tokens of the reference, beyond the embeddings of the model, that the model has at other ids.
-
-    So the reference has tokens before them for which the model was not trained. Those that the model lacks prove
-    nothing: one that was added to the reference only, for padding or images, moves no other.
-    """
-    reference, known = (facts.spec.tokens if facts.spec else ()), set(spec.tokens)
-    beyond = range(rows, len(reference)) if len(spec.tokens) <= rows else ()
-    return [id for id in beyond if reference[id] in known and not is_filler(reference[id])]
-
-
-def _used_beyond(spec: TokenizerSpec, facts: Opened, rows: int) -> list[int]:
-    """Return the tokens of the reference, beyond the embeddings of the model, without which no chat works.
-
-    That is its EOS, and the markers that end turns: those of its chat template, and those that llama.cpp knows by their
-    texts. Images and padding need others.
-    """
-    reference = facts.spec.tokens if facts.spec else ()
-    beyond = range(rows, len(reference)) if len(spec.tokens) <= rows else ()
-    if not beyond:
-        return []
-    ends = {*read_template(facts.chat_template or "").turn_ends, *EOT_TEXTS}
-    return [id for id in beyond if id == facts.special_ids.get("eos") or reference[id] in ends]
 
 
 def _list(ids: Sequence[int], facts: Opened) -> str:

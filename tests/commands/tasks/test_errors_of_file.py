@@ -125,7 +125,7 @@ def test_tokens_without_embeddings_fail_a_run(tmp_path: Path):
     model, reference = write(tmp_path)
     opened = open_model(model)
     report = verify_model(opened, reference, CASES)
-    opened.declaration = replace(opened.declaration, embedding_rows=10)
+    opened.declaration = replace(opened.declaration, spec=replace(opened.spec, embedding_rows=10))
     found = open_reference(opened, reference)
     failing = add_rule_findings(report, opened, found)
     assert [difference.code for difference in failing_differences(failing)] == ["TV105"]

@@ -81,7 +81,7 @@ TRIGGERS = [
     ("TV104", replace(SPM, tokens=tokens(SPM, id261="")), WARNING, "renamed by llama.cpp: [EMPTY_261]"),
     ("TV105", replace(SPM, scores=[0.0]), ERROR, "tokenizer.ggml.scores has 1 element for 265 tokens"),
     ("TV105", replace(SPM, types=[1, 1]), ERROR, "tokenizer.ggml.token_type has 2 elements"),
-    ("TV105", declared(SPM, embedding_rows=300), ERROR, "token_embd.weight has 300 rows for 265 tokens"),
+    ("TV105", declared(replace(SPM, embedding_rows=300)), ERROR, "token_embd.weight has 300 rows for 265 tokens"),
     ("TV105", declared(SPM, vocab_size=300), WARNING, "vocab_size is 300"),
     (
         "TV105",
@@ -272,7 +272,7 @@ CLEAN = [
     ("TV102", replace(SPM, pre="anything")),
     ("TV103", SPM),
     ("TV104", SPM),
-    ("TV105", declared(SPM, embedding_rows=265, vocab_size=265)),
+    ("TV105", declared(replace(SPM, embedding_rows=265), vocab_size=265)),
     ("TV106", BPE),
     ("TV106", SPM),
     ("TV106", BERT),

@@ -11,7 +11,16 @@ from typing import Any
 import pytest
 
 from support.bare_tokenizer import IdsOnly
-from support.limits import added, assert_different, assert_limit, explained, verify, write_json
+from support.limits import (
+    BYTE_LEVEL,
+    added,
+    assert_different,
+    assert_limit,
+    bpe_document,
+    explained,
+    verify,
+    write_json,
+)
 from support.rule_maker import gemma_json
 from support.spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec, unigram_spec
 from tokverify import verify_model
@@ -36,28 +45,6 @@ from tokverify.sources.tokenizer_file import read_spec as read_spec_of
 from tokverify.spec import TokenizerSpec, TokenType
 
 NORMAL = TokenType.NORMAL.value
-BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-
-
-def bpe_document(spec: TokenizerSpec, tokens: Sequence[dict[str, Any]] = (), **changes: Any) -> dict[str, Any]:
-    """Return the tokenizer.json of a byte-level specification, with changes to its stages and its model."""
-    texts = {token["content"] for token in tokens}
-    model = {
-        "type": "BPE",
-        "vocab": {token: id for id, token in enumerate(spec.tokens) if token not in texts},
-        "merges": list(spec.merges or ()),
-        **changes.pop("model", {}),
-    }
-    return {
-        "version": "1.0",
-        "added_tokens": list(tokens),
-        "normalizer": None,
-        "pre_tokenizer": BYTE_LEVEL,
-        "post_processor": None,
-        "decoder": BYTE_LEVEL,
-        **changes,
-        "model": model,
-    }
 
 
 def test_an_overridden_type_is_a_limit_unless_the_file_types_a_token_wrongly(tmp_path: Path):

@@ -496,7 +496,7 @@ def test_a_role_of_a_removed_token_goes_to_another_token(declared: dict[str, str
 def test_tokens_with_embeddings_are_replaced_by_padding():
     size = len(BPE.tokens)
     wrong = appended(BPE, "<|pad|>")
-    declaration = Declaration(spec=wrong, embedding_rows=size + 1, vocab_size=size + 1)
+    declaration = Declaration(spec=replace(wrong, embedding_rows=size + 1), vocab_size=size + 1)
     plan = make_plan(Path("model.gguf"), declaration, Opened(Encoder(BPE, "right")), CASES)
     fixed = plan.change.transform(wrong)
     assert fixed.tokens[size:] == [f"[PAD{size}]"]
@@ -508,7 +508,7 @@ def test_tokens_with_embeddings_are_replaced_by_padding():
 
 
 def planned_with_embeddings(wrong: TokenizerSpec, right: TokenizerSpec, rows: int, **fields: object) -> Plan:
-    declaration = Declaration(spec=wrong, embedding_rows=rows, vocab_size=rows, **fields)
+    declaration = Declaration(spec=replace(wrong, embedding_rows=rows), vocab_size=rows, **fields)
     return make_plan(Path("model.gguf"), declaration, Opened(Encoder(right, "right")), CASES)
 
 

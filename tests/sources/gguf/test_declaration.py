@@ -159,6 +159,7 @@ def test_reads_every_field_that_the_gguf_package_writes(tmp_path: Path, endianne
         "suppressed": None,
         "unread_keys": (),
         "mistyped_keys": {},
+        "embedding_rows": None,
         "left_out": (),
     }
 

@@ -47,11 +47,11 @@ def test_facts_of_the_model(tmp_path):
     tensors = [make_tensor("token_embd.weight", shape=(1, 4))]
     path.write_bytes(make_gguf(FIELDS | facts, tensors=tensors) + bytes(64))
     declaration = read_declaration(path)
-    assert (declaration.vocab_size, declaration.embedding_rows, declaration.pooling) == (5, 4, True)
+    assert (declaration.vocab_size, declaration.spec.embedding_rows, declaration.pooling) == (5, 4, True)
     assert declaration.refusal is None
     path.write_bytes(make_gguf(FIELDS))
     declaration = read_declaration(path)
-    assert (declaration.vocab_size, declaration.embedding_rows, declaration.pooling) == (None, None, False)
+    assert (declaration.vocab_size, declaration.spec.embedding_rows, declaration.pooling) == (None, None, False)
 
 
 @pytest.mark.parametrize(

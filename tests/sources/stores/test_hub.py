@@ -42,7 +42,7 @@ def small(hub, files):
 def test_of_20_gb_little_more_than_the_metadata_is_transferred(hub, huge):
     found = find_model("hf:org/big")
     declaration = read_declaration(found.path)
-    assert len(declaration.spec.tokens) == declaration.embedding_rows == TOKENS
+    assert len(declaration.spec.tokens) == declaration.spec.embedding_rows == TOKENS
     assert huge > 800_000
     assert hub.cdn.sent <= 1.2 * huge
     assert len(hub.cdn.requests) <= 8

@@ -70,7 +70,7 @@ def _is_suspicious(model: OpenedModel) -> bool:
     ends = [settings.pieces[id] in EOG_TEXTS for role, id in roles.items() if role in {"eot", "eom"}]
     is_ordinary = any(settings.attributes[id] & ORDINARY for id in roles.values())
     is_valid = len(model.spec.valid_special_ids) == len(model.spec.special_ids)
-    has_all_rows = model.declaration.embedding_rows in {None, len(settings.pieces)}
+    has_all_rows = model.spec.embedding_rows in {None, len(settings.pieces)}
     return is_ordinary or not (is_valid and has_all_rows and all(ends))
 
 

@@ -41,7 +41,7 @@ def size_mismatch(subject: Subject) -> Iterator[Finding]:
     for key, values in ((SCORES, subject.spec.scores), (TYPES, subject.spec.types)):
         if values is not None and len(values) != count:
             yield Finding(ERROR, f"{key} has {plural(len(values), 'element')} for {count:,} tokens", keys=(key,))
-    rows, size = subject.declaration.embedding_rows, subject.declaration.vocab_size
+    rows, size = subject.spec.embedding_rows, subject.declaration.vocab_size
     if rows not in {None, count}:
         yield Finding(ERROR, f"token_embd.weight has {plural(rows or 0, 'row')} for {count:,} tokens")
     if size not in {None, count}:

@@ -22,6 +22,7 @@ from tokverify.compare.limits.limit import Limit
 from tokverify.compare.limits.literal_marker import literal_marker
 from tokverify.compare.limits.long_word import long_word
 from tokverify.compare.limits.missing_byte import missing_byte
+from tokverify.compare.limits.missing_embedding import missing_embedding
 from tokverify.compare.limits.nearest_pattern import nearest_pattern
 from tokverify.compare.limits.no_normalizer import no_normalizer
 from tokverify.compare.limits.nul_piece import nul_piece
@@ -62,6 +63,7 @@ _LIMITS: tuple[Limit, ...] = (
     removed_spaces,
     converted_piece,
     equal_score,
+    missing_embedding,
 )
 
 LIMITS: Mapping[str, Limit] = {limit.code: limit for limit in _LIMITS}

@@ -156,9 +156,9 @@ def _size_values(model: Path, declaration: Declaration, size: int) -> dict[str, 
     old = len(declaration.spec.tokens)
     if size == old:
         return {}
-    if declaration.embedding_rows not in {None, size}:
+    if declaration.spec.embedding_rows not in {None, size}:
         raise UnsupportedError(
-            f"{model}: the repair needs {size} tokens, but the model has {declaration.embedding_rows} embeddings; "
+            f"{model}: the repair needs {size} tokens, but the model has {declaration.spec.embedding_rows} embeddings; "
             "convert the model again"
         )
     if declaration.vocab_size in {None, size}:

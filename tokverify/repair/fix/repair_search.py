@@ -173,7 +173,7 @@ class RepairSearch:
     def _completed(self, parts: list[TokenizerChange]) -> list[TokenizerChange]:
         """Add padding if the parts change the number of tokens and leave embeddings without one."""
         size = len(reduce(TokenizerChange.then, parts).transform(self._spec).tokens)
-        rows = self._declaration.embedding_rows or 0
+        rows = self._declaration.spec.embedding_rows or 0
         return [*parts, padding(size, rows)] if size != len(self._spec.tokens) and size < rows else parts
 
 

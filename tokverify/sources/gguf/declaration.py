@@ -12,7 +12,7 @@ import math
 import re
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -83,8 +83,6 @@ class Declaration:
     """The error that `read_spec` raises if values are contradictory or have the wrong type."""
     vocab_size: int | None = None
     """The number of tokens according to the model's own key."""
-    embedding_rows: int | None = None
-    """The number of tokens in the token embedding."""
     is_big_endian: bool = False
     """Whether the file has the byte order of few machines, on which alone llama.cpp loads it."""
     pooling: bool = False
@@ -102,10 +100,9 @@ def read_declaration(path: Path | str) -> Declaration:
     architecture = spec.general.get("architecture", "")
     embedding = shapes.get("token_embd.weight", ())
     return Declaration(
-        spec=spec,
+        spec=replace(spec, embedding_rows=embedding[1] if len(embedding) > 1 else None),
         refusal=fields.refusals[0] if fields.refusals else None,
         vocab_size=fields.number(f"{architecture}.{VOCAB_SIZE}", ValueType.UINT32),
-        embedding_rows=embedding[1] if len(embedding) > 1 else None,
         is_big_endian=is_big_endian,
         pooling=bool(fields.number(f"{architecture}.{POOLING_TYPE}", ValueType.UINT32)),
     )

@@ -1,0 +1,59 @@
+"""Judge the tokens of a reference for which a model has no embeddings.
+
+llama.cpp loads no file with more tokens than embeddings, so no other file of this model can have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tokverify.compare.marker import read_template
+from tokverify.engine.special_text import EOT_TEXTS
+from tokverify.spec import AddedToken, TokenizerSpec
+from tokverify.texts.token_text import is_filler
+
+if TYPE_CHECKING:
+    from tokverify.compare.opened import Opened
+
+
+def find_without_embedding(spec: TokenizerSpec, facts: Opened) -> Mapping[int, AddedToken]:
+    """Return the added tokens of a reference for which the model has no embeddings, by id.
+
+    There are none if something speaks for a reference of another model: an ordinary token among them, one that the file
+    has elsewhere, or one that chats need.
+    """
+    beyond = _beyond(spec, facts)
+    if not beyond or find_moved_beyond(spec, facts) or find_used_beyond(spec, facts):
+        return {}
+    added = facts.added_tokens or {}
+    return {id: added[id] for id in beyond} if added.keys() >= set(beyond) else {}
+
+
+def find_moved_beyond(spec: TokenizerSpec, facts: Opened) -> list[int]:
+    """Return the tokens of the reference, beyond the embeddings of the model, that the model has at other ids.
+
+    So the reference has tokens before them for which the model was not trained. Those that the model lacks prove
+    nothing: one that was added to the reference only, for padding or images, moves no other.
+    """
+    beyond = _beyond(spec, facts)
+    known = set(spec.tokens) if beyond else set()
+    return [id for id in beyond if facts.pieces[id] in known and not is_filler(facts.pieces[id])]
+
+
+def find_used_beyond(spec: TokenizerSpec, facts: Opened) -> list[int]:
+    """Return the tokens of the reference, beyond the embeddings of the model, without which no chat works.
+
+    That is its EOS, and the markers that end turns: those of its chat template, and those that llama.cpp knows by their
+    texts. Images and padding need others.
+    """
+    beyond = _beyond(spec, facts)
+    if not beyond:
+        return []
+    ends = {*read_template(facts.chat_template or "").turn_ends, *EOT_TEXTS}
+    return [id for id in beyond if id == facts.special_ids.get("eos") or facts.pieces[id] in ends]
+
+
+def _beyond(spec: TokenizerSpec, facts: Opened) -> Sequence[int]:
+    rows = spec.embedding_rows
+    return () if rows is None or len(spec.tokens) > rows else range(rows, len(facts.pieces))
