@@ -12,7 +12,7 @@ import math
 import re
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -47,7 +47,7 @@ from tokverify.sources.gguf.keys import (
     TYPES,
     VOCAB_SIZE,
 )
-from tokverify.sources.gguf.metadata import Value, read_file, read_metadata
+from tokverify.sources.gguf.metadata import Shape, Value, read_file
 from tokverify.spec import MAX_TOKENS, TokenizerSpec
 from tokverify.text.visible import visible
 from tokverify.text.wording import list_alternatives
@@ -70,7 +70,8 @@ def read_spec(path: Path | str) -> TokenizerSpec:
         TokverifyError: If it does not exist, or is a later file of a split model.
     """
     path = Path(path)
-    return _spec(_Fields(path, read_metadata(path, _is_needed)))
+    values, shapes, _ = read_file(path, _is_needed)
+    return _spec(_Fields(path, values), shapes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,11 +97,10 @@ def read_declaration(path: Path | str) -> Declaration:
         path, lambda key: _is_needed(key) or key.endswith((f".{VOCAB_SIZE}", f".{POOLING_TYPE}"))
     )
     fields = _Fields(path, values, lenient=True)
-    spec = _spec(fields)
+    spec = _spec(fields, shapes)
     architecture = spec.general.get("architecture", "")
-    embedding = shapes.get("token_embd.weight", ())
     return Declaration(
-        spec=replace(spec, embedding_rows=embedding[1] if len(embedding) > 1 else None),
+        spec=spec,
         refusal=fields.refusals[0] if fields.refusals else None,
         vocab_size=fields.number(f"{architecture}.{VOCAB_SIZE}", ValueType.UINT32),
         is_big_endian=is_big_endian,
@@ -108,7 +108,7 @@ def read_declaration(path: Path | str) -> Declaration:
     )
 
 
-def _spec(fields: _Fields) -> TokenizerSpec:
+def _spec(fields: _Fields, shapes: Mapping[str, Shape]) -> TokenizerSpec:
     path = fields.path
     model = fields.string(MODEL)
     if model is None:
@@ -116,6 +116,7 @@ def _spec(fields: _Fields) -> TokenizerSpec:
     if model in NO_VOCABULARY:
         raise UnsupportedError(f"{path}: {MODEL} is {model}: {NO_VOCABULARY[model]}")
     tokens = _tokens(fields)
+    embedding = shapes.get("token_embd.weight", ())
     return TokenizerSpec(
         model=model,
         tokens=tokens,
@@ -140,6 +141,7 @@ def _spec(fields: _Fields) -> TokenizerSpec:
         general=fields.texts(GENERAL),
         unread_keys=fields.unread(),
         mistyped_keys=fields.mistyped,
+        embedding_rows=embedding[1] if len(embedding) > 1 else None,
     )
 
 
