@@ -1,4 +1,4 @@
-from tokverify.spec import TokenType, TokenTypes
+from tokverify.spec import TokenType, TokenTypes, piece_made_by, pieces_made_by
 
 TYPES = [TokenType.NORMAL, TokenType.CONTROL, TokenType.UNDEFINED, TokenType.BYTE]
 
@@ -12,3 +12,10 @@ def test_types_are_like_a_list_of_them():
     assert TokenType.BYTE in types
     assert TokenType.UNUSED not in types
     assert "a" not in types
+
+
+def test_a_merge_makes_both_pieces_without_the_space_between_them():
+    merges = ["a b", "  x", " a b", "a  b", "ab", "", " ", "▁ ▁"]
+    made = ["ab", " x", " ab", "a b", "ab", "", " ", "▁▁"]
+    assert pieces_made_by(merges) == made
+    assert list(map(piece_made_by, merges)) == made

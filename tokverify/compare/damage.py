@@ -27,7 +27,7 @@ from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.huggingface.document import Document
 from tokverify.sources.nearest_pattern import original_name_of
-from tokverify.spec import TokenizerSpec, piece_made_by
+from tokverify.spec import TokenizerSpec, pieces_made_by
 from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import list_tokens, plural, quote
@@ -267,7 +267,7 @@ def _explain_merges(lost: Sequence[int], facts: Opened) -> str:
     ranking = facts.ranking
     if ranking is None or not ranking.merges:
         return ""
-    made = set(map(piece_made_by, ranking.merges))
+    made = set(pieces_made_by(ranking.merges))
     unmade = [id for id in lost if facts.pieces[id] not in made]
     if len(unmade) < NEARLY_ALL * len(lost):
         return ""

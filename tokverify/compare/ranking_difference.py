@@ -17,7 +17,7 @@ from tokverify.engine.family import Ranking
 from tokverify.report.finding import ERROR, INFO
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 from tokverify.sources.gguf.keys import MERGES, SCORES
-from tokverify.spec import TokenizerSpec, TokenType, piece_made_by
+from tokverify.spec import TokenizerSpec, TokenType, pieces_made_by
 from tokverify.text.sequence import find_moved, pack, thin_out
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import list_items, list_tokens, plural, quote
@@ -130,7 +130,7 @@ def moved_tokens(actual: Encoder, declared: TokenizerSpec) -> list[int]:
     scores = actual.spec.scores
     if scores is None or not actual.settings.family.ranking.uses_scores:
         return []
-    ids, ordinary = actual.settings.ids, _find_ordinary(actual, declared)
+    id_of, ordinary = actual.settings.ids.get, _find_ordinary(actual, declared)
     if _has_scores(actual, declared, ordinary):
         return []
     if actual.settings.family.ranking is Ranking.SCORE_SUM:
@@ -139,8 +139,9 @@ def moved_tokens(actual: Encoder, declared: TokenizerSpec) -> list[int]:
     keys = []
     ranked: list[int] = []
     for group in _rank(declared):
-        normal = [ids[piece] for piece in group if ids.get(piece) in ordinary]
-        normal.sort(key=lambda id: -scores[id])
+        normal = [id for piece in group if (id := id_of(piece)) in ordinary]
+        if len(normal) > 1:
+            normal.sort(key=lambda id: -scores[id])
         keys += [(-scores[id], place) for place, id in enumerate(normal)]
         ranked += normal
     return sorted(ranked[index] for index in find_moved(keys))
@@ -165,7 +166,7 @@ def _find_ordinary(actual: Encoder, declared: TokenizerSpec) -> set[int]:
 def _rank(declared: TokenizerSpec) -> Iterator[Iterable[str]]:
     """Yield the pieces that can be made of others, the first to be made first; those with equal scores together."""
     if declared.scores is None:
-        yield from zip(dict.fromkeys(map(piece_made_by, declared.merges or ())))
+        yield from zip(dict.fromkeys(pieces_made_by(declared.merges or ())))
         return
     scored = sorted(zip(declared.scores, declared.tokens, strict=False), key=lambda pair: -pair[0])
     for _, group in groupby(scored, key=lambda pair: pair[0]):
@@ -192,7 +193,7 @@ def _compare_merges(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, li
         "in another place": [common[index] for index in find_moved([(rank_of[merge],) for merge in common])],
     }
     parts = [f"{len(merges):,} {name} ({list_items(merges, show=quote)})" for name, merges in groups.items() if merges]
-    made = map(piece_made_by, chain.from_iterable(groups.values()))
+    made = pieces_made_by(chain.from_iterable(groups.values()))
     return f"the merges differ from the reference's: {', '.join(parts)}" if parts else "", list(dict.fromkeys(made))
 
 

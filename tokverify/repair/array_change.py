@@ -18,7 +18,7 @@ from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.setting_change import AFFIX_FLAGS, is_in_doubt
 from tokverify.report.run import NEARLY_ALL
-from tokverify.spec import TokenizerSpec, piece_made_by
+from tokverify.spec import TokenizerSpec, pieces_made_by
 from tokverify.text.sequence import common_length, thin_out
 from tokverify.text.wording import list_items, plural
 
@@ -173,7 +173,7 @@ def _ranks_as_merges(spec: TokenizerSpec, reference: TokenizerSpec) -> bool:
     if spec.merges or reference.scores is not None or not reference.merges or len(scores) < len(spec.tokens):
         return False
     ids = index_pieces(spec.tokens)
-    made = dict.fromkeys(map(piece_made_by, thin_out(reference.merges, _SAMPLE)))
+    made = dict.fromkeys(pieces_made_by(thin_out(reference.merges, _SAMPLE)))
     ranked = [scores[id] for id in map(ids.get, made) if id is not None]
     descending = sum(before > after for before, after in pairwise(ranked))
     return len(ranked) > 1 and descending >= NEARLY_ALL * (len(ranked) - 1)

@@ -74,7 +74,8 @@ def find_moved(keys: Sequence[tuple[float, ...]]) -> list[int]:
     ends: list[int] = []
     before: list[int] = []
     for index, key in enumerate(keys):
-        length = bisect_left(lowest, key)
+        # Most items are in order.
+        length = bisect_left(lowest, key) if lowest and key <= lowest[-1] else len(lowest)
         before.append(ends[length - 1] if length else -1)
         lowest[length : length + 1] = [key]
         ends[length : length + 1] = [index]

@@ -15,7 +15,7 @@ from string import punctuation
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tokverify.engine.family import Ranking
-from tokverify.spec import TokenizerSpec, piece_made_by
+from tokverify.spec import TokenizerSpec, pieces_made_by
 from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _MOST = 20_000
 """At most this many texts are made."""
+_FEW = 100
+"""Pieces can be compared with so many others at once."""
 _LONGEST = 100
 """Longer pieces, in characters, are left out: all ways to divide a piece take quadratic time."""
 _WINDOW = 8
@@ -222,7 +224,7 @@ def _scores(spec: TokenizerSpec) -> Mapping[str, float]:
     if spec.scores is not None:
         return dict(zip(spec.tokens, spec.scores, strict=False))
     scores = dict.fromkeys(spec.tokens, 0.0)
-    made = dict.fromkeys(map(piece_made_by, spec.merges or ()))
+    made = dict.fromkeys(pieces_made_by(spec.merges or ()))
     return scores | {piece: -float(rank) for rank, piece in enumerate(made)} if made else {}
 
 
@@ -243,6 +245,10 @@ def _joins_of_scores(
     """
     joins: dict[_Join, _Ranks] = {}
     lefts, rights = competing or ((), ())
+    if competing and len(lefts) + len(rights) < _FEW:
+        # To look at all parts of all pieces would take three times as long.
+        starts, ends = tuple(rights), tuple(lefts)
+        pieces = (piece for piece in pieces if piece.startswith(starts) or piece.endswith(ends))
     for piece in pieces:
         if (score := scores.get(piece)) is None:
             continue

@@ -15,7 +15,7 @@ from tokverify.engine.piece_index import PieceIndex, index_pieces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import MERGES
-from tokverify.spec import piece_made_by
+from tokverify.spec import pieces_made_by
 from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.texts.token_text import PLACEHOLDER
 
@@ -61,7 +61,7 @@ def broken_merges(subject: Subject) -> Iterator[Finding]:
     unmade = _find_unmade(subject.spec.merges, ids)
     if unmade is None:
         yield from _find_unusable(subject.spec.merges, frozenset(ids))
-        made = set(map(piece_made_by, subject.spec.merges))
+        made = set(pieces_made_by(subject.spec.merges))
         unmade = [id for piece, id in ids.items() if piece not in made]
     yield from _find_unreachable(unmade, subject)
 
@@ -86,7 +86,7 @@ def _find_unusable(merges: Sequence[str], known: frozenset[str]) -> Iterator[Fin
         shown = list_items(broken, show=quote)
         message = f"{plural(len(broken), 'merge')} without two parts: {shown}"
         yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
-    bad, made = set(broken), set(map(piece_made_by, merges))
+    bad, made = set(broken), set(pieces_made_by(merges))
     unknown: list[str] = []
     idle: list[str] = []
     for merge, space in spaces:
