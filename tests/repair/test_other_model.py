@@ -285,7 +285,8 @@ def test_a_lost_name_is_a_fault_if_other_tokens_differ_too():
     ("count", "type", "rows", "expected"),
     [
         (120, CONTROL, None, True),
-        (20, CONTROL, None, False),
+        (20, CONTROL, None, True),
+        (20, 1, None, False),
         (120, 1, None, True),
         (120, 1, 258, False),
         (120, 1, 400, True),
@@ -295,7 +296,7 @@ def test_many_tokens_after_the_last_one_of_the_reference_show_another_version(co
     more = {f"|<EXTRA_TOKENS_{index}>|": type for index in range(count)}
     spec = replace(bpe_spec((), {"<|x|>": CONTROL, **more}), embedding_rows=rows)
     found = find_other_model(spec, Opened(Encoder(bpe_spec((), {"<|x|>": CONTROL}))))
-    assert ("it lacks the last 120 tokens here" in found) is expected
+    assert (f"it lacks the last {count} tokens here" in found) is expected
 
 
 @pytest.mark.parametrize(
@@ -310,7 +311,7 @@ def test_many_tokens_after_the_last_one_of_the_reference_show_another_version(co
     ],
 )
 def test_some_tokens_after_the_last_one_and_another_name_of_bos_or_eos_show_a_sibling(count, theirs, role, expected):
-    more = {f"]<]start of {index}[>[": CONTROL for index in range(count)}
+    more = {f"]<]start of {index}[>[": 1 for index in range(count)}
     spec = bpe_spec((), {"]~b]": CONTROL, **more}, special_ids={role: 256})
     reference = bpe_spec((), {theirs: CONTROL}, special_ids={role: 256})
     found = find_other_model(spec, Opened(Encoder(reference)))
@@ -321,17 +322,40 @@ def test_some_tokens_after_the_last_one_and_another_name_of_bos_or_eos_show_a_si
     ("text", "count", "expected"),
     [
         ("<|code_{}|>", 22, True),
-        # A fault adds a few, or those that there are already, and padding stands for nothing.
-        ("<|code_{}|>", 5, False),
+        ("<|code_{}|>", 3, True),
+        ("### End {}", 3, True),
+        # A fault adds two, or those that there are already, and padding stands for nothing.
+        ("<|code_{}|>", 2, False),
         ("<|a|>", 22, False),
         ("<|reserved_{}|>", 22, False),
         ("word{}", 22, False),
     ],
 )
-def test_some_markers_after_the_last_one_of_the_reference_show_a_later_version(text: str, count: int, expected: bool):
+def test_some_added_tokens_after_the_last_one_show_a_later_version(text: str, count: int, expected: bool):
     spec = bpe_spec((), {"<|a|>": CONTROL, **{text.format(index): CONTROL for index in range(count)}})
     found = find_other_model(spec, Opened(Encoder(bpe_spec((), {"<|a|>": CONTROL}))))
     assert (f"it lacks the last {count} tokens here" in found) is expected
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [
+        ("<|row_{}|>", "<|fim_{}|>", True),
+        ("</formula_{}>", "<|fim_{}|>", True),
+        # A fault respells markers, or leaves padding in their place.
+        ("<|ROW_{}|>", "<|row_{}|>", False),
+        ("<|row_{}>", "<|row_{}|>", False),
+        ("[PAD{}]", "<|row_{}|>", False),
+    ],
+)
+def test_other_markers_in_place_of_some_show_another_model(ours: str, theirs: str, expected: bool):
+    spec, reference = (bpe_spec((), {text.format(index): CONTROL for index in range(3)}) for text in (ours, theirs))
+    assert ("it has other markers in place of" in find_other_model(spec, Opened(Encoder(reference)))) is expected
+
+
+def test_two_markers_with_other_names_are_no_other_model():
+    spec, reference = (bpe_spec((), {f"<|{text}_{index}|>": CONTROL for index in range(2)}) for text in ("row", "fim"))
+    assert not find_other_model(spec, Opened(Encoder(reference)))
 
 
 def test_a_reference_whose_tokens_are_written_for_another_kind_of_model_is_doubted():

@@ -19,6 +19,7 @@ from tokverify.compare.blame import explain_wrong_vocabulary
 from tokverify.compare.damage import explain_misread_tokens, explain_rounded_scores
 from tokverify.compare.embedding import find_moved_beyond, find_used_beyond
 from tokverify.compare.marker import read_template
+from tokverify.compare.role_name import ROLES_BY_NAME
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
@@ -53,8 +54,10 @@ _TIMES = 10
 _SERIES = 8
 """So many reserved tokens that are numbered in the order of their ids are a series.
 
-So many tokens at the end are no mistake, either, if they are markers, or BOS or EOS has another name.
+So many ordinary tokens at the end are no mistake, either, if BOS or EOS has another name.
 """
+_FEW = 3
+"""So many added tokens are those of a fine-tuned model; scripts add padding, roles, or two markers of turns."""
 _NUMBERED = re.compile(r"([<\[]\D*)([0-9]{1,9})(\D*[>\]])")
 """A token that is reserved for later, such as `[control_12]` or `<|reserved_special_token_5|>`."""
 _ADDED_TYPES = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED})
@@ -94,6 +97,8 @@ def find_other_model(spec: TokenizerSpec, facts: Opened) -> str:
     elif ids := _lacking_at_end(spec, facts):
         lacking = f"the last {len(ids):,} tokens here, such as {list_tokens(ids, spec.tokens)}"
         reason = f"it lacks {lacking} (it may have been cut off)"
+    elif ids := _renamed_markers(spec, facts):
+        reason = f"it has other markers in place of {list_tokens(ids, spec.tokens)}"
     elif ids := _named_later(spec, facts):
         reason = f"it gives names to {list_tokens(ids, spec.tokens)}, which like others here are only reserved"
     elif kinds := _are_of_other_kinds(spec, facts):
@@ -118,7 +123,7 @@ def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
     That is a filler in their place, our template, or the name that another model has for the same end. A token after
     the last one of the reference may also have been added by mistake, so only our template speaks for it.
     """
-    reference = facts.spec.tokens if facts.spec else ()
+    reference = _tokens_of(facts)
     changed = find_changed(spec.tokens, reference)
     if not changed and len(spec.tokens) <= len(reference):
         return []
@@ -145,7 +150,7 @@ def _named_later(spec: TokenizerSpec, facts: Opened) -> list[int]:
     A later version of a model does so. A fault replaces tokens by padding, which has no place in such a series. Names
     that a chat template writes, or that end a generation, are those of a model that was trained with them.
     """
-    reference = facts.spec.tokens if facts.spec else ()
+    reference = _tokens_of(facts)
     ids = find_changed(spec.tokens, reference)
     own = {id: _series_of(id, spec.tokens[id]) for id in ids}
     if not ids or None in own.values() or any(_NUMBERED.fullmatch(reference[id]) for id in ids):
@@ -169,14 +174,14 @@ def _series_of(id: int, text: str) -> tuple[str, str, int] | None:
 def _lacking_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
     """Return the tokens after the last one of the reference, if they are more than a fault adds.
 
-    Ordinary ones count unless the model lacks embeddings for some of them. Fewer are enough if they are markers, as
-    those that GLM-4.5 has and GLM-4 lacks, or if BOS or EOS has another name, too: MiniMax-M3 has `]~b]` for the
-    `<beginning_of_sentence>` of MiniMax-Text-01.
+    Ordinary ones count unless the model lacks embeddings for some of them. Fewer are enough if they were added, as the
+    markers that a fine-tuned model has and its base lacks, or if BOS or EOS has another name, too: MiniMax-M3 has
+    `]~b]` for the `<beginning_of_sentence>` of MiniMax-Text-01.
     """
     if facts.spec is None or not facts.lists_all_tokens:
         return []
     reference = facts.spec.tokens
-    if len(spec.tokens) - len(reference) < _SERIES:
+    if len(spec.tokens) - len(reference) < _FEW:
         return []
     known, types = set(reference), types_of(spec)
     has_rows = spec.embedding_rows is None or spec.embedding_rows >= len(spec.tokens)
@@ -185,9 +190,31 @@ def _lacking_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
         for id in range(len(reference), len(spec.tokens))
         if (has_rows or types[id] in _ADDED_TYPES) and spec.tokens[id] not in known and not is_filler(spec.tokens[id])
     ]
-    markers = sum(map(is_marker, {spec.tokens[id] for id in ids}))
-    is_sibling = markers >= _SERIES or _has_other_ends(spec, facts.spec)
-    return ids if len(ids) >= (_SERIES if is_sibling else _MANY) else []
+    # Plain words are added by mistake, too; `### End` is none.
+    added = {text for id in ids if types[id] in _ADDED_TYPES and not (text := spec.tokens[id]).isalnum()}
+    added.difference_update(ROLES_BY_NAME)
+    least = _FEW if len(added) >= _FEW else _SERIES if _has_other_ends(spec, facts.spec) else _MANY
+    return ids if len(ids) >= least else []
+
+
+def _renamed_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
+    """Return the markers in place of which the reference has others, if they are more than a person renames.
+
+    A fault that respells markers leaves their letters, and one that moves tokens leaves the tokens.
+    """
+    # A tiktoken file declares no tokenizer that GGUF has, but its tokens have bytes.
+    reference = _tokens_of(facts) or [data.decode(errors="replace") for data in facts.token_bytes]
+    known, here, types = set(reference), set(spec.tokens), types_of(spec)
+    pairs = zip(range(len(reference)), spec.tokens, reference, strict=False)
+    ids = [
+        id
+        for id, ours, theirs in pairs
+        if not (ours in known or theirs in here or is_filler(ours) or is_filler(theirs))
+        and (is_marker(ours) or types[id] == TokenType.CONTROL)
+        and is_marker(theirs)
+        and _letters(ours) != _letters(theirs)
+    ]
+    return ids if len(ids) >= _FEW else []
 
 
 def _has_other_ends(spec: TokenizerSpec, reference: TokenizerSpec) -> bool:
@@ -224,7 +251,11 @@ def _mark_of_space(spec: TokenizerSpec) -> str | None:
 
 
 def _list(ids: Sequence[int], facts: Opened) -> str:
-    return list_tokens(ids, facts.spec.tokens if facts.spec else ())
+    return list_tokens(ids, _tokens_of(facts))
+
+
+def _tokens_of(facts: Opened) -> Sequence[str]:
+    return facts.spec.tokens if facts.spec else ()
 
 
 def _written_tokens(spec: TokenizerSpec, facts: Opened) -> frozenset[str]:
@@ -325,6 +356,10 @@ def _agrees_with_itself(spec: TokenizerSpec) -> bool:
 
 def _looks_special(text: str) -> bool:
     return is_marker(text) or is_filler(text) or kind_of(text) == "tags"
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).casefold()
 
 
 def _simplify(token: str) -> str:
