@@ -302,3 +302,29 @@ def test_a_reference_that_splits_no_text_is_at_fault_if_its_pieces_are_words(
     if is_at_fault:
         with pytest.raises(TokverifyError, match=r"not repaired: .*the reference is at fault"):
             fix_model(model, None, reference, cases)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "pre_tokenizer", "pre", "is_at_fault"),
+    [
+        ([], byte_level(use_regex=True), "smollm", True),
+        # A trainer that leaves digits together makes pieces of numbers.
+        ([f"Ġ {digit}" for digit in digits] + [f"{one} {other}" for one, other in product(digits, repeat=2)],
+         byte_level(use_regex=True), "smollm", False),
+        ([], stages({"type": "Digits", "individual_digits": True}, byte_level(use_regex=True)), "gpt-2", False),
+    ],
+)  # fmt: skip
+def test_a_reference_that_has_lost_its_stage_for_digits_is_at_fault(
+    numbers: list[str], pre_tokenizer: dict, pre: str, is_at_fault: bool, tmp_path
+):
+    pairs = [f"Ġ{first} {second}" for first, second in product(ascii_lowercase, repeat=2)]
+    words = [f"{pair.replace(' ', '')} {letter}" for pair, letter in product(pairs, ascii_lowercase)]
+    merges = [*(f"Ġ {letter}" for letter in ascii_lowercase), *pairs, *words, "Ġ Ġ", *numbers]
+    model, reference = write(tmp_path, bpe_spec(merges, pre=pre), merges=merges, pre_tokenizer=pre_tokenizer)
+    cases = [Case(id="number", suite="made", text="a  12", add_special=False)]
+    report = verify_model(model, reference, cases, diagnose=True)
+    found = [each.message for each in report.differences if each.origin is Origin.REFERENCE]
+    assert ["leaves spaces and digits together" in message for message in found] == ([True] if is_at_fault else [])
+    if is_at_fault:
+        with pytest.raises(TokverifyError, match=r"not repaired: .*the reference is at fault"):
+            fix_model(model, None, reference, cases)
