@@ -345,6 +345,7 @@ def test_some_added_tokens_after_the_last_one_show_a_later_version(text: str, co
         # A fault respells markers, or leaves padding in their place.
         ("<|ROW_{}|>", "<|row_{}|>", False),
         ("<|row_{}>", "<|row_{}|>", False),
+        ("&lt;|row_{}|&gt;", "<|row_{}|>", False),
         ("[PAD{}]", "<|row_{}|>", False),
     ],
 )

@@ -212,7 +212,7 @@ def _renamed_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
         if not (ours in known or theirs in here or is_filler(ours) or is_filler(theirs))
         and (is_marker(ours) or types[id] == TokenType.CONTROL)
         and is_marker(theirs)
-        and _letters(ours) != _letters(theirs)
+        and not _keeps_letters(ours, theirs)
     ]
     return ids if len(ids) >= _FEW else []
 
@@ -358,8 +358,11 @@ def _looks_special(text: str) -> bool:
     return is_marker(text) or is_filler(text) or kind_of(text) == "tags"
 
 
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text)).casefold()
+def _keeps_letters(ours: str, theirs: str) -> bool:
+    """Whether the letters of one text are in the other in their order, as if one were escaped or respelled."""
+    short, long = sorted(("".join(filter(str.isalnum, text)).casefold() for text in (ours, theirs)), key=len)
+    rest = iter(long)
+    return all(letter in rest for letter in short)
 
 
 def _simplify(token: str) -> str:
