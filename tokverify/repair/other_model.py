@@ -204,11 +204,13 @@ def _renamed_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
     """
     # A tiktoken file declares no tokenizer that GGUF has, but its tokens have bytes.
     reference = _tokens_of(facts) or [data.decode(errors="replace") for data in facts.token_bytes]
-    known, here, types = set(reference), set(spec.tokens), types_of(spec)
-    pairs = zip(range(len(reference)), spec.tokens, reference, strict=False)
+    changed, types = find_changed(spec.tokens, reference), types_of(spec)
+    if len(changed) < _FEW:
+        return []
+    known, here = set(reference), set(spec.tokens)
     ids = [
         id
-        for id, ours, theirs in pairs
+        for id, ours, theirs in ((id, spec.tokens[id], reference[id]) for id in changed)
         if not (ours in known or theirs in here or is_filler(ours) or is_filler(theirs))
         and (is_marker(ours) or types[id] == TokenType.CONTROL)
         and is_marker(theirs)
