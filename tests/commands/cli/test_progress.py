@@ -1,8 +1,10 @@
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
-from tokverify.commands.cli import progress
-from tokverify.commands.cli.progress import FuzzLine, ProgressBar, StatusLine, fuzz_line
+from support.paths import SAMPLE
+from tokverify.commands.cli import main, progress
+from tokverify.commands.cli.progress import READING, FuzzLine, ProgressBar, StatusLine, fuzz_line
 from tokverify.report.fuzz import FuzzCoverage, FuzzProgress, Share
 
 
@@ -34,35 +36,39 @@ def started(monkeypatch):
     return totals
 
 
-def test_a_bar_appears_after_a_second(monkeypatch, clock, started):
+@pytest.fixture
+def lines(monkeypatch, started):
+    """Record the texts of status lines between what `started` records."""
+    monkeypatch.setattr(StatusLine, "show", lambda line, text: started.append(text))
+    return started
+
+
+def test_a_bar_appears_after_a_second(monkeypatch, clock, lines):
     monkeypatch.setattr("sys.stderr", Terminal())
     with ProgressBar(enabled=True) as bar:
         bar.update(1, 9)
-        assert started == []
         clock[0] = 1.5
         bar.update(2, 9)
         bar.update(3, 9)
-    assert started == ["of 9", 2, 3, "stopped"]
+    assert lines == [READING, "of 9", 2, 3, "stopped"]
 
 
-def test_what_follows_the_last_item_is_named(monkeypatch, clock, started):
+def test_what_precedes_the_first_item_and_follows_the_last_one_is_named(monkeypatch, clock, lines):
     monkeypatch.setattr("sys.stderr", Terminal())
-    monkeypatch.setattr(StatusLine, "show", lambda line, text: started.append(text))
-    with ProgressBar(enabled=True, then="looking for causes") as bar:
+    with ProgressBar(enabled=True, first="reading", then="looking for causes") as bar:
         clock[0] = 1.5
         bar.update(2, 3)
         bar.update(3, 3)
-    assert started == ["of 3", 2, 3, "stopped", "looking for causes"]
+    assert lines == ["reading", "of 3", 2, 3, "stopped", "looking for causes"]
 
 
-def test_a_second_model_has_its_own_bar(monkeypatch, clock, started):
+def test_a_second_model_has_its_own_bar(monkeypatch, clock, lines):
     monkeypatch.setattr("sys.stderr", Terminal())
-    monkeypatch.setattr(StatusLine, "show", lambda line, text: started.append(text))
     with ProgressBar(enabled=True, then="looking for causes") as bar:
         bar.update(3, 3)
         clock[0] = 1.5
         bar.update(1, 4)
-    assert started == ["looking for causes", "of 4", 1, "stopped"]
+    assert lines == [READING, "looking for causes", "of 4", 1, "stopped"]
 
 
 def test_no_bar_without_a_terminal_or_if_disabled(monkeypatch, clock, started, capsys):
@@ -100,11 +106,11 @@ def test_the_fuzz_line_of_a_long_run_fits_80_columns():
     assert len(fuzz_line(long, 800.0)) <= 78
 
 
-def test_a_fuzz_line_appears_after_a_second(monkeypatch, clock):
+def test_a_fuzz_line_appears_at_once(monkeypatch, clock):
     shown = []
 
     class Status:
-        console = Console(width=25)
+        console = Console(width=26)
 
         @staticmethod
         def update(text):
@@ -117,15 +123,12 @@ def test_a_fuzz_line_appears_after_a_second(monkeypatch, clock):
     monkeypatch.setattr(progress, "_start_status", Status)
     monkeypatch.setattr("sys.stderr", Terminal())
     with FuzzLine(enabled=True) as line:
-        line.update(FAR)
-        assert shown == []
         clock[0] = 2.0
         line.update(FAR)
-    assert shown == ["30,000 texts, 15,000/s…", "stopped"]
+    assert shown == [READING, "30,000 texts, 15,000/s,…", "stopped"]
     with FuzzLine(enabled=False) as line:
-        clock[0] = 9.0
         line.update(FAR)
-    assert len(shown) == 2
+    assert len(shown) == 3
 
 
 def test_the_fuzz_line_goes_to_stderr(monkeypatch, clock, capsys):
@@ -134,3 +137,21 @@ def test_the_fuzz_line_goes_to_stderr(monkeypatch, clock, capsys):
         clock[0] = 5.0
         line.update(FAR)
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "sample.gguf"],
+        ["check", "sample.gguf", "--only", "run"],
+        ["fuzz", "sample.gguf", "--texts", "1"],
+        ["chat", "sample.gguf"],
+        ["diff", "sample.gguf", "sample.gguf"],
+        ["explain", "sample.gguf", "a"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_command_says_that_it_reads_the_tokenizers(monkeypatch, lines, arguments):
+    monkeypatch.chdir(SAMPLE)
+    CliRunner().invoke(main, arguments)
+    assert lines[0] == READING

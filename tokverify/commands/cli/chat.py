@@ -14,6 +14,7 @@ from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import ModelCommand, is_default, model_argument, reference_option, report_options
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.parameters import option, takes
+from tokverify.commands.cli.progress import READING, StatusLine
 from tokverify.render.kinds import FORMATS, present
 from tokverify.report.tokenizer_difference import NOT_COMPARED, SEVERITIES
 
@@ -62,14 +63,16 @@ def _chat(options: ChatOptions, waivers: Path | None) -> int:
 
     inputs = [options.model, options.reference, options.conversations, options.content, options.baseline, waivers]
     check_reports(options, FORMATS["chat"], inputs)
-    report = check_chat(
-        options.model,
-        options.reference,
-        conversations=options.conversations,
-        content=options.content,
-        baseline=load_known(options.baseline, waivers),
-        fail_on=chat_severity(options.fail_on),
-        requires_all=NOT_COMPARED in (options.fail_on or ()),
-        options=options.as_recorded(),
-    )
+    with StatusLine(enabled=not options.quiet) as line:
+        line.show(READING)
+        report = check_chat(
+            options.model,
+            options.reference,
+            conversations=options.conversations,
+            content=options.content,
+            baseline=load_known(options.baseline, waivers),
+            fail_on=chat_severity(options.fail_on),
+            requires_all=NOT_COMPARED in (options.fail_on or ()),
+            options=options.as_recorded(),
+        )
     return write_reports(options, present("chat", report))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,7 +87,7 @@ def diff(options: DiffOptions) -> int:
         raise click.UsageError("use either --breaking or --behavior-only; --breaking ids only looks at the ids")
     check_reports(options, FORMATS["diff"], [options.old, options.new, *options.cases, *options.corpus])
     cases = options.load_cases()
-    with FuzzLine(enabled=options.fuzz is not None and not options.quiet and sys.stderr.isatty()) as line:
+    with FuzzLine(enabled=not options.quiet) as line:
         report = diff_tokenizers(
             options.old,
             options.new,

@@ -23,6 +23,7 @@ from tokverify.commands.cli.options import (
     verbose_option,
 )
 from tokverify.commands.cli.parameters import option, takes
+from tokverify.commands.cli.progress import READING, StatusLine
 from tokverify.commands.cli.source import parse_ids, read_raw_text
 from tokverify.commands.cli.stream import render_options, write_text
 
@@ -98,10 +99,14 @@ def _explain(options: ExplainOptions) -> Explanation | ExposedExplanation | Deco
 
     if options.decode is not None:
         return explain_ids(options.model, parse_ids(options.decode), stop_at_eos=options.stop_at_eos)
-    return explain_text(
-        options.model,
-        read_raw_text(options.text, options.file),
-        options.reference,
-        add_special=options.add_special,
-        parse_special=options.parse_special,
-    )
+    # The text may be typed into the terminal that the line is shown in.
+    text = read_raw_text(options.text, options.file)
+    with StatusLine(enabled=True) as line:
+        line.show(READING)
+        return explain_text(
+            options.model,
+            text,
+            options.reference,
+            add_special=options.add_special,
+            parse_special=options.parse_special,
+        )

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tokverify.report.fuzz import FuzzProgress, Share
 
 _PATIENCE_SECONDS = 1.0
+READING = "reading the tokenizers"
+"""The first step of most commands; with a vocabulary of 200,000 tokens, it takes seconds."""
 _SPINNER = 2
 """The number of cells before the text of a status line."""
 
@@ -22,18 +24,21 @@ _SPINNER = 2
 class ProgressBar:
     """A progress bar that counts `what`. It appears after a second, if stderr is a terminal.
 
-    With `then`, a line says what happens after the last item, which can take longer than all of them.
+    Lines say what happens before the first item and, with `then`, after the last one, which can take longer than all of
+    them.
     """
 
-    def __init__(self, *, enabled: bool, what: str = "cases", then: str = "") -> None:
+    def __init__(self, *, enabled: bool, what: str = "cases", first: str = READING, then: str = "") -> None:
         self._enabled = enabled and sys.stderr.isatty()
         self._what = what
+        self._first = first
         self._then = then
         self._start = time.monotonic()
         self._bar: tuple[Progress, TaskID] | None = None
-        self._after = StatusLine(enabled=enabled)
+        self._line = StatusLine(enabled=enabled)
 
     def __enter__(self) -> Self:
+        self._line.show(self._first)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -41,18 +46,18 @@ class ProgressBar:
 
     def update(self, done: int, total: int) -> None:
         """Show that `done` of `total` items are done."""
+        self._line.stop()
         if self._enabled and not self._bar and time.monotonic() - self._start > _PATIENCE_SECONDS:
-            self._after.stop()
             self._bar = _start_bar(total, self._what)
         if self._bar:
             progress, task = self._bar
             progress.update(task, completed=done, total=total)
         if self._then and done == total:
             self._stop()
-            self._after.show(self._then)
+            self._line.show(self._then)
 
     def _stop(self) -> None:
-        self._after.stop()
+        self._line.stop()
         if self._bar:
             self._bar[0].stop()
             self._bar = None
@@ -76,11 +81,10 @@ def _start_bar(total: int, what: str) -> tuple[Progress, TaskID]:
 
 
 class StatusLine:
-    """A line that shows the current step. It appears after `patience` seconds, if stderr is a terminal."""
+    """A line that shows the current step. It appears if stderr is a terminal."""
 
-    def __init__(self, *, enabled: bool, patience: float = 0.0) -> None:
+    def __init__(self, *, enabled: bool) -> None:
         self._enabled = enabled and sys.stderr.isatty()
-        self._patience = patience
         self._start = time.monotonic()
         self._status: Status | None = None
 
@@ -103,7 +107,7 @@ class StatusLine:
 
     def show(self, text: str) -> None:
         """Replace the text of the line."""
-        if self._enabled and not self._status and self.seconds >= self._patience:
+        if self._enabled and not self._status:
             self._status = _start_status()
         if self._status:
             from rich.text import Text
@@ -114,10 +118,11 @@ class StatusLine:
 
 
 class FuzzLine(StatusLine):
-    """The progress of a fuzz run."""
+    """The progress of a command that reads tokenizers, and of its fuzz run."""
 
-    def __init__(self, *, enabled: bool) -> None:
-        super().__init__(enabled=enabled, patience=_PATIENCE_SECONDS)
+    def __enter__(self) -> Self:
+        self.show(READING)
+        return self
 
     def update(self, progress: FuzzProgress) -> None:
         """Show the current progress."""

@@ -16,8 +16,9 @@ from tokverify.commands.cli.output import (
     render_to,
     write_reports,
 )
-from tokverify.commands.cli.progress import ProgressBar
+from tokverify.commands.cli.progress import READING, ProgressBar
 from tokverify.render.kinds import FORMATS, present
+from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from tokverify.commands.tasks.check import CheckRequest
@@ -48,7 +49,9 @@ def check_several(
     check_reports(shared, FORMATS["check"], inputs, baselines)
     for model in models:
         check_places(name_reports(own, model.name), FORMATS["run"], inputs, [*shared.output_files(), *baselines])
-    with ProgressBar(enabled=not options.quiet, then="looking for causes") as progress:
+    # Processes that check several models at a time do not say how far they are.
+    first = READING if jobs == 1 or len(models) == 1 else f"checking {plural(len(models), 'model')}"
+    with ProgressBar(enabled=not options.quiet, first=first, then="looking for causes") as progress:
         report = check_models(requests, progress.update, jobs=jobs)
     files: Mapping[Path, Callable[[], str]] = {}
     if baselines:
