@@ -11,6 +11,7 @@ from tokverify.text.wording import (
     list_tokens,
     plural,
     quote,
+    truncate_words,
 )
 
 
@@ -58,3 +59,11 @@ def test_options():
 )
 def test_counts(actual, shown):
     assert actual == shown
+
+
+@pytest.mark.parametrize(
+    ("sentence", "shown"),
+    [("one two", "one two"), ("one two three", "one two …"), ("onetwothree", "onetwoth …")],
+)
+def test_a_sentence_is_truncated_after_a_word(sentence, shown):
+    assert truncate_words(sentence, 8) == shown

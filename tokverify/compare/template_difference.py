@@ -30,8 +30,7 @@ def find_template_difference(actual: Tokenizer, expected: Tokenizer) -> Iterator
     for key, template, wanted in paired_templates(actual.spec, theirs):
         if message := describe_other_template(template, wanted):
             what = "" if key == CHAT_TEMPLATE else f"{key}: "
-            message = f"{what}{message} (`tokverify chat` compares what they write)"
-            yield make_difference(Aspect.TEMPLATE, WARNING, message, facts=[template, wanted], keys=[key])
+            yield make_difference(Aspect.TEMPLATE, WARNING, f"{what}{message}", facts=[template, wanted], keys=[key])
 
 
 def paired_templates(spec: TokenizerSpec, theirs: Mapping[str, str]) -> Iterator[tuple[str, str | None, str]]:

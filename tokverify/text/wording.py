@@ -44,6 +44,14 @@ def truncate(text: str, most: int = _MAX_SENTENCE) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
+def truncate_words(sentence: str, most: int) -> str:
+    """Truncate a sentence of more than `most` characters after a word."""
+    if len(sentence) <= most:
+        return sentence
+    cut = sentence[:most]
+    return f"{cut.rpartition(' ')[0] or cut} …"
+
+
 def encode_options(*, add_special: bool, parse_special: bool) -> str:
     """Describe encoding options, such as `add_special off, parse_special on`."""
     flags = {"add_special": add_special, "parse_special": parse_special}

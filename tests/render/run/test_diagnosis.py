@@ -10,7 +10,9 @@ from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.repair.repair import add_repairs
 from tokverify.report.diagnosis import Command, Diagnosis, Repair
+from tokverify.report.difference import DecodeDifference
 from tokverify.report.finding import Severity
+from tokverify.report.known_difference import KnownDifference
 from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 
@@ -41,7 +43,7 @@ def failing_report(**fields) -> Report:
     results = (CaseResult(case, Status.MATCH), CaseResult(replace(case, id="b"), Status.ERROR, message="no"))
     diagnosis = Diagnosis((explanation(), explanation("y")), 1, 3)
     report = Report(Side("m", "m"), Side("r", "r"), VocabularyDifference(1, 1), results, diagnosis=diagnosis)
-    return add_repairs(replace(report, options={"model": "m.gguf", "reference": "r"}, **fields))
+    return add_repairs(replace(report, **{"options": {"model": "m.gguf", "reference": "r"}, **fields}))
 
 
 def test_a_terminal_ends_with_what_differs_the_cause_the_repair_and_the_verdict():
@@ -60,11 +62,52 @@ def test_a_terminal_ends_with_what_differs_the_cause_the_repair_and_the_verdict(
     ]
 
 
-def test_a_difference_that_notes_push_out_of_sight_is_repeated_at_the_end():
+DECODED = DecodeDifference(offset=0, actual_text="a", expected_text="b", actual=b"a", expected=b"b")
+
+
+@pytest.mark.parametrize(
+    ("fields", "count"),
+    [
+        ({}, 1),
+        ({"notes": ("compared with parse_special off",)}, 2),
+        (
+            {
+                "decode_difference": DecodeDifference(
+                    offset=0, actual_text="a", expected_text="b", actual=b"a", expected=b"b"
+                )
+            },
+            2,
+        ),
+    ],
+)
+def test_a_difference_that_other_sections_push_out_of_sight_is_repeated_at_the_end(fields: dict, count: int):
     matching = CaseResult(Case(id="a", suite="s", text="text"), Status.MATCH)
-    for notes, count in ((), 1), (("compared with parse_special off",), 2):
-        report = failing_report(differences=(CAUSE,), results=(replace(matching, notes=notes),))
-        assert FORMATS["run"]["table"](report, RenderOptions()).count("eos is 13 in the model") == count
+    report = failing_report(differences=(CAUSE,), results=(replace(matching, **fields),))
+    assert FORMATS["run"]["table"](report, RenderOptions()).count("eos is 13 in the model") == count
+
+
+TEMPLATE = TokenizerDifference(aspect=Aspect.TEMPLATE, severity=Severity.WARNING, message="another chat template")
+
+
+@pytest.mark.parametrize(
+    ("fields", "commands"),
+    [
+        ({}, ["tokverify chat m.gguf -r r", "tokverify fix m.gguf -r r"]),
+        (
+            {"options": {"model": "m.gguf", "reference": None}},
+            ["tokverify chat m.gguf", "tokverify fix m.gguf"],
+        ),
+        ({"options": {}}, ["tokverify chat MODEL -r REFERENCE", "tokverify fix MODEL -r REFERENCE"]),
+        ({"fail_on": ("template",)}, ["tokverify chat m.gguf -r r", "tokverify fix m.gguf -r r"]),
+        ({"fail_on": ("template",), "diagnosis": Diagnosis((explanation(),), 1, 3)}, ["tokverify chat m.gguf -r r"]),
+        ({"differences": (replace(TEMPLATE, known=KnownDifference(code="template", reason="as decided")),)}, []),
+    ],
+)
+def test_another_chat_template_ends_with_commands_to_paste(fields: dict, commands: list[str]):
+    results = (CaseResult(Case(id="a", suite="s", text="text"), Status.MATCH, notes=("a note",)),)
+    report = failing_report(**{"differences": (TEMPLATE,), "results": results, "diagnosis": None, **fields})
+    lines = [line.strip() for line in FORMATS["run"]["table"](report, RenderOptions()).split("\n")]
+    assert [line.partition(": ")[2] for line in lines if line.startswith(("compare what they", "use the"))] == commands
 
 
 def test_the_explanation_with_the_repair_is_always_shown():

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tokverify.render.document import (
     Bullets,
     Column,
+    CommandLine,
     Document,
     Fields,
     Inline,
@@ -28,17 +29,20 @@ from tokverify.render.document import (
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.cases import case_sections
 from tokverify.render.run.verdict import (
+    FAILS,
+    SHOWN,
     answer,
     blame,
     causes,
     count_limit,
     difference_sections,
     effect,
+    effect_of,
     likely_explanations,
     limit_note,
     verdict,
 )
-from tokverify.report.diagnosis import Diagnosis, Explanation
+from tokverify.report.diagnosis import Command, Diagnosis, Explanation
 from tokverify.report.finding import Severity
 from tokverify.report.run import (
     NEARLY_ALL,
@@ -51,6 +55,7 @@ from tokverify.report.run import (
     vocabularies_differ,
 )
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.text.command_line import quote_argument, quote_reference
 from tokverify.text.wording import overrides_title, plural, verb
 
 _MAX_LINES = 10
@@ -217,11 +222,25 @@ def answer_sections(report: Report, *, verbose: bool, what: str = "case") -> Ite
     """Describe in short what differs and why, and what to do about it."""
     yield from limit_sections(report, what)
     # If all cases simply match, and there is nothing to note, the section on the tokenizers is still in sight.
-    if any(result.status is not Status.MATCH or result.notes for result in report.results):
+    if any(each.status is not Status.MATCH or each.notes or each.decode_difference for each in report.results):
         lines = causes(report, what, brief=not verbose)
         if lines:
-            yield Section([Bullets(list(map(message, lines)))], "What differs")
+            yield Section([Bullets(list(map(message, lines))), *_template_commands(report)], "What differs")
     yield from diagnosis_sections(report, verbose=verbose)
+
+
+def _template_commands(report: Report) -> Iterator[CommandLine]:
+    """Name the commands that compare and replace a chat template, if it is named; the diagnosis has none for it."""
+    effects = {effect_of(each, report) for each in report.differences if each.aspect is Aspect.TEMPLATE}
+    if not effects & ({FAILS} if run_exit_code(report) else {SHOWN}):
+        return
+    model, location = quote_argument(report.options.get("model"), "MODEL"), report.options.get("reference")
+    # The commands find the same reference by themselves if the report says that none was named.
+    is_found = "reference" in report.options and location is None
+    reference = () if is_found else (f"-r {quote_reference(location)}",)
+    yield CommandLine(Command("compare what they write", ("tokverify chat", model, *reference)))
+    if not report.diagnosis:
+        yield CommandLine(Command("use the reference's", ("tokverify fix", model, *reference)))
 
 
 def diagnosis_sections(report: Report, *, verbose: bool) -> Iterator[Section]:

@@ -23,7 +23,7 @@ from tokverify.report.run import (
 )
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference, Verdict, difference_fails
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import list_items, plural, truncate, verb
+from tokverify.text.wording import list_items, plural, truncate_words, verb
 
 _MAX_CAUSES = 4
 _MAX_CAUSE = 200
@@ -262,7 +262,7 @@ def causes(report: Report, what: str = "case", *, brief: bool = True) -> list[st
         return lines
     left_out = len(lines) - _MAX_CAUSES
     more = [f"{plural(left_out, 'other')}, shown with -v"] if left_out > 0 else []
-    return [*(truncate(line, _MAX_CAUSE) for line in lines[:_MAX_CAUSES]), *more]
+    return [*(truncate_words(line, _MAX_CAUSE) for line in lines[:_MAX_CAUSES]), *more]
 
 
 def answer(report: Report) -> list[str]:
