@@ -5,6 +5,7 @@ import struct
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 
 from support.gguf_maker import make_gguf, numbers, string, strings
 from support.locations import configured, request
+from support.paths import ROOT
 from support.selection import thinned
 from support.spec_maker import bpe_spec, spm_spec
 from tokverify import load_cases, load_gguf
@@ -269,7 +271,8 @@ def test_another_library_is_detected(model, library, tmp_path):
 
 def test_a_missing_library_says_how_to_install_it(model, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingLibraryError, match=r"pip install 'tokverify\[llama-cpp\]'"):
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    with pytest.raises(MissingLibraryError, match=f"pip install '{re.escape(extras['llama-cpp'][0])}'"):
         load(request("", model=model))
 
 

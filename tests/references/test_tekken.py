@@ -100,7 +100,7 @@ def test_a_broken_file_is_an_error(path, content, broken):
 
 def test_a_missing_library_says_how_to_install_it(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "mistral_common", None)
-    with pytest.raises(MissingLibraryError, match=r"pip install 'tokverify\[mistral\]'"):
+    with pytest.raises(MissingLibraryError, match=r"pip install mistral-common"):
         load(path)
 
 

@@ -60,7 +60,7 @@ def file_system(url: str) -> tuple[Any, str]:
         # A server that does not answer must not stop the run.
         found: tuple[Any, str] = url_to_fs(url, **_limits(url.partition("://")[0]))
     except ImportError as error:
-        advice = "pip install 'tokverify[corpus]', and the package of fsspec for this kind of URL"
+        advice = "install the package of fsspec for this kind of URL with pip"
         raise MissingLibraryError(f"{url}: a library is missing ({summary(error)}); {advice}") from None
     return found
 
@@ -126,7 +126,7 @@ def _decompress_zstandard(file: IO[bytes]) -> BinaryIO:
     try:
         import zstandard
     except ImportError:
-        advice = "pip install 'tokverify[corpus]'"
+        advice = "pip install zstandard"
         raise MissingLibraryError(f"files that end in .zst require the library zstandard; {advice}") from None
     reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
     return cast("BinaryIO", io.BufferedReader(reader, _BLOCK_BYTES))

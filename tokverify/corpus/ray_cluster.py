@@ -190,5 +190,5 @@ def _import_ray() -> Any:  # noqa: ANN401 - Ray has no types
     try:
         import ray
     except ImportError as error:
-        raise MissingLibraryError("--ray needs the library ray; run: pip install 'tokverify[ray]'") from error
+        raise MissingLibraryError("--ray needs the library ray; run: pip install ray") from error
     return ray

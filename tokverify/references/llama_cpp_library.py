@@ -23,7 +23,8 @@ WHEELS = Path(__file__).with_name("llama_cpp_wheels.json")
 """Build -> the package that contains it, its version, and the SHA-256 of the wheel."""
 
 _SUFFIXES = (".so", ".dylib", ".pyd")
-_INSTALL = "install it with `pip install 'tokverify[llama-cpp]'`"
+# The versions of the extra `llama-cpp`, which name no place that tokverify can be installed from.
+_INSTALL = "install it with `pip install 'xllamacpp>=2026.9.11063,<=2026.10.11549'`"
 _BUILD = re.compile("b?([0-9]+)")
 
 

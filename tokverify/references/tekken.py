@@ -110,7 +110,7 @@ def load(place: os.PathLike[str]) -> FoundReference:
     except ImportError as error:
         raise MissingLibraryError(
             f"{os.fspath(place)}: a tekken.json needs mistral-common, which is not installed; install it with "
-            "`pip install 'tokverify[mistral]'`"
+            "`pip install mistral-common`"
         ) from error
     path = Path(place)
     data = read_file(path)

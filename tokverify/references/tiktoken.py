@@ -119,7 +119,7 @@ def load(place: os.PathLike[str], model: TokenizerSpec | None = None) -> FoundRe
         import tiktoken
     except ImportError as error:
         raise MissingLibraryError(
-            "-r tiktoken needs tiktoken, which is not installed; install it with `pip install 'tokverify[tiktoken]'`"
+            "-r tiktoken needs tiktoken, which is not installed; install it with `pip install tiktoken`"
         ) from error
     versions = {"tiktoken": tiktoken.__version__}
     location = str(os.fspath(place))

@@ -52,8 +52,7 @@ def load(request: Request) -> FoundReference:
         request.location.at(location).require_reachable()
     if importlib.util.find_spec("transformers") is None:
         raise MissingLibraryError(
-            "-r transformers:... needs transformers, which is not installed; "
-            "install it with `pip install 'tokverify[transformers]'`"
+            "-r transformers:... needs transformers, which is not installed; install it with `pip install transformers`"
         )
     program = start_worker(sys.executable, "transformers", location, options)
     return FoundReference(

@@ -44,7 +44,7 @@ def require_arrow(path: str) -> None:
     try:
         import pyarrow as pa  # noqa: F401
     except ImportError:
-        advice = "pip install 'tokverify[corpus]'"
+        advice = "pip install pyarrow"
         raise MissingLibraryError(f"{path}: reading it requires the library pyarrow; {advice}") from None
 
 
