@@ -92,6 +92,8 @@ def _describe_sections(report: CheckReport, causes: Sequence[Item], options: Ren
     columns = [Column("model"), Column("part"), Column("outcome"), Column("verdict")]
     outcome = Table(columns, list(_outcome_rows(report)))
     files = Fields([(visible_message(model.name), code(model.source)) for model in report.models])
+    if causes:
+        yield Section([Only("markdown", [Items(causes, numbered=False)])], "Causes")
     yield Section([Only("markdown", [outcome]), Only("html", [outcome, files])], "Outcome")
     folded = 0
     for model in report.models:

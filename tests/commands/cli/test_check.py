@@ -450,3 +450,13 @@ def test_a_path_that_the_configuration_mentions_has_its_settings_and_baseline():
     report = json.loads(invoke("run", "sample-broken.gguf", "-f", "json").stdout)
     assert [result["case"]["suite"] for result in report["results"]] == ["own"]
     assert json.loads(invoke("audit", "sample-broken.gguf", "-f", "json").stdout)["reference"]
+
+
+@pytest.mark.parametrize("format", ["markdown", "html"])
+def test_a_page_begins_with_the_cause_and_its_repair(format: str):
+    report = f"{format}=report"
+    invoke("check", "sample.gguf", "sample-broken.gguf", "-r", "sample.tokenizer.model", *SPACES, "--report", report)
+    before, _, after = Path("report").read_text().partition("Outcome")
+    files = "sample-broken.gguf -r sample.tokenizer.model -o sample-broken-fixed.gguf"
+    assert f"tokverify fix {files} --cases spaces.yaml" in before
+    assert "passes" in after
