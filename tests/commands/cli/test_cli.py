@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import chdir
 from pathlib import Path
 
 import click
@@ -227,7 +228,7 @@ TABLE = [
         ["`tokverify corpus verify MODEL LOG --ids FIELD`"],
     ),
     (["canonical", "{tmp}/ids.jsonl", MODEL, "-q", "--field", "other"], 2, [], ["ids.jsonl: line 1: 'other' is not a"]),
-    (["demo"], 0, ["$ tokverify run", "-r sample.tokenizer.json -o ", "This is correct"], []),
+    (["demo"], 0, ["$ tokverify run", "-o sample-broken-fixed.gguf", "This is correct"], []),
 ]
 
 
@@ -368,3 +369,11 @@ def test_each_suite_is_read_once(monkeypatch, tmp):
     monkeypatch.setattr(suite, "read_suite", lambda path, *rest: read.append(path) or original(path, *rest))
     assert run("cases", "check", str(tmp / "good.yaml")).exit_code == 0
     assert len(read) == 1
+
+
+def test_the_demo_shows_what_its_commands_print():
+    demo = run("demo")
+    for options in (["-q"], ["-k", "seed/extra-spaces", "-k", "tabs/before-word-3"]):
+        with chdir(SAMPLE):
+            printed = run("run", "sample-broken.gguf", "-r", "sample.tokenizer.json", *options)
+        assert printed.stdout in demo.stdout

@@ -9,6 +9,7 @@ import click
 
 from tokverify.commands.cli.options import no_color_option, quiet_option
 from tokverify.commands.cli.parameters import named
+from tokverify.commands.cli.progress import StatusLine
 from tokverify.commands.cli.stream import render_options, write_message, write_text
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
@@ -53,7 +54,9 @@ def demo(*, quiet: bool, no_color: bool) -> int:
     """
     from tokverify.commands.tasks.demo import SAMPLE_DIRECTORY, SHOWN_CASES, run_demo
 
-    result = run_demo()
+    with StatusLine(enabled=not quiet) as line:
+        line.show("verifying both samples")
+        result = run_demo()
     options = render_options(no_color=no_color)
     verdict_only = RenderOptions(options.width, options.color, quiet=True)
     if quiet:

@@ -46,15 +46,15 @@ def run_demo() -> Demo:
     with chdir(SAMPLE_DIRECTORY):
         intact = _verify(INTACT, cases)
         broken = _verify(BROKEN, cases)
-        detail = _verify(BROKEN, few, diagnose=True)
+        detail = _verify(BROKEN, few, patterns=SHOWN_CASES)
     planned = frozenset(case.name for case in cases if _BROKEN_RUN.search(case.text))
     unplanned = _failing(intact) | (_failing(broken) ^ planned)
     return Demo(intact, broken, detail, planned, unplanned)
 
 
-def _verify(model: str, cases: Sequence[Case], *, diagnose: bool = False) -> Report:
-    options = {"model": model, "reference": REFERENCE}
-    return verify_model(model, REFERENCE, cases, diagnose=diagnose, options=options)
+def _verify(model: str, cases: Sequence[Case], *, patterns: Sequence[str] = ()) -> Report:
+    options = {"model": model, "reference": REFERENCE, "patterns": patterns}
+    return verify_model(model, REFERENCE, cases, diagnose=True, options=options)
 
 
 def _failing(report: Report) -> frozenset[str]:
