@@ -8,6 +8,7 @@ from support.explanation_maker import explanation
 from tokverify.case import Case
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
+from tokverify.render.run.verdict import effect
 from tokverify.repair.repair import add_repairs
 from tokverify.report.diagnosis import Command, Diagnosis, Repair
 from tokverify.report.difference import DecodeDifference
@@ -60,6 +61,14 @@ def test_a_terminal_ends_with_what_differs_the_cause_the_repair_and_the_verdict(
         "2 cases: 1 match, 1 error; 1 failing difference between the tokenizers",
         "",
     ]
+
+
+def test_three_effects_of_a_change_are_separated_by_commas():
+    found = replace(explanation(), sentence="x", explained=7, failing=9, differences=1, unexplained=(), broken=0)
+    words = effect(found, Diagnosis((found,), 9, 3, differences=1))
+    limits = "leaves 2 that differ only because of limits of llama.cpp"
+    removed = "removes the only failing difference between the tokenizers"
+    assert words == f"x makes 7 of 9 failing cases match, {limits}, and {removed}"
 
 
 DECODED = DecodeDifference(offset=0, actual_text="a", expected_text="b", actual=b"a", expected=b"b")

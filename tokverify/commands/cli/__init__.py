@@ -15,7 +15,7 @@ from tokverify.version import __version__
 _TASKS: Mapping[str, Mapping[str, str]] = {
     "Verify": {
         "run": "Verify the tokenizer in the file MODEL against its reference.",
-        "check": "Perform run, audit and chat as configured, with one verdict.",
+        "check": "Check cases, static rules and chat templates: one verdict.",
         "diff": "Compare two tokenizers, such as an old one A and a new one B.",
         "fuzz": "Search for texts that two tokenizers encode differently.",
         "corpus": "Compare a model and its reference on a training corpus.",
@@ -63,7 +63,7 @@ _MODULES = {
 _EPILOG = """\
 \b
 Exit codes:
-  0    everything compared agrees, or is a known failure
+  0    everything compared agrees, is accepted, or is a proven limit
   1    a case or another difference fails, or there is a finding
   2    the command could not run as requested
   3    a bug in tokverify

@@ -50,7 +50,8 @@ class CheckOptions(BaselineOptions):
         "--only",
         multiple=True,
         type=click.Choice([str(part) for part in Part]),
-        help="Perform only this part. Can be repeated.",
+        help="Perform only this part: compare cases, apply the static rules, or check the chat templates. Can be"
+        " repeated.",
     )
     max_failures: int | None = max_failures_option()
     jobs: int = jobs_option(1)
@@ -61,7 +62,7 @@ class CheckOptions(BaselineOptions):
 @takes(CheckOptions)
 @report_options(FORMATS["check"])
 def check(options: CheckOptions) -> int:
-    """Perform run, audit and chat as configured, with one verdict.
+    """Check models by cases, static rules and chat templates, with one verdict.
 
     This is the command for CI. MODEL is a file, a directory or a pattern of GGUF files, a name such as
     hf:org/name:Q4_K_M or hf:org/*, or the name of a configured model; without any, all models in tokverify.toml or

@@ -40,7 +40,7 @@ def no_normalizer(sides: Sides) -> Iterator[Counterfactual]:
 
     How to live with it:
         Normalize texts to the form that the message names before you send them: for NFC,
-        `unicodedata.normalize("NFC", text)` in Python. Most texts in the web are in NFC; those typed or copied on
+        `unicodedata.normalize("NFC", text)` in Python. Most texts on the web are in NFC; those typed or copied on
         macOS, and Vietnamese, Korean and Indic texts from some sources, are not.
 
     What it does not explain:

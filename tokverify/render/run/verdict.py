@@ -27,6 +27,7 @@ from tokverify.text.wording import list_items, plural, truncate_words, verb
 
 _MAX_CAUSES = 4
 _MAX_CAUSE = 200
+_SEVERAL = 3
 
 _NAMES: Mapping[Aspect, str] = {
     Aspect.AFFIXES: "tokens around a text",
@@ -219,7 +220,8 @@ def effect(explanation: Explanation, diagnosis: Diagnosis) -> str:
     if explanation.differences > 0:
         share = _share(explanation.differences, diagnosis.differences, "failing difference")
         effects.append(f"removes {share} between the tokenizers")
-    found = f"{explanation.sentence} {' and '.join(effects)}"
+    joined = " and ".join(effects) if len(effects) < _SEVERAL else f"{', '.join(effects[:-1])}, and {effects[-1]}"
+    found = f"{explanation.sentence} {joined}"
     return f"{found}, but breaks {plural(explanation.broken, 'other')}" if explanation.broken else found
 
 
