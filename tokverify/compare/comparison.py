@@ -138,8 +138,7 @@ def compare_beyond_texts(
     """Add to a report how the tokenizers differ in more than the ids of texts; `facts` are those of `expected`."""
     if expected is None:
         return report
-    known = facts.contradictions if facts else None
-    compared = compare_tokenizers(actual, expected, report.vocabulary, contradictions=known)
+    compared = compare_tokenizers(actual, expected, report.vocabulary, facts=facts)
     differences, decoding = [*compared.differences], describe_decoding(report.results)
     differs = any(result.actual != result.expected for result in report.results)
     if differs or decoding:

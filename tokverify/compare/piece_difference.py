@@ -41,7 +41,10 @@ _ASPECTS: Mapping[Aspect, tuple[Severity, str, str]] = {
 
 
 def find_piece_differences(
-    vocabulary: VocabularyDifference, actual: Tokenizer | None = None, expected: Tokenizer | None = None
+    vocabulary: VocabularyDifference,
+    actual: Tokenizer | None = None,
+    expected: Tokenizer | None = None,
+    facts: Opened | None = None,
 ) -> Iterator[TokenizerDifference]:
     """Yield how the tokens of two vocabularies differ, and then how the sizes do.
 
@@ -49,6 +52,7 @@ def find_piece_differences(
         vocabulary: The tokens that differ.
         actual: The model; llama.cpp ends each piece that its file declares at a NUL.
         expected: The reference, beside whose file others may name tokens that it lacks.
+        facts: What is known about the reference; by default, as much as it says itself.
     """
     declared = actual.spec.tokens if isinstance(actual, Encoder) else ()
     model = actual.spec.model if isinstance(actual, Encoder) else ""
@@ -66,7 +70,7 @@ def find_piece_differences(
         found = _describe(Aspect.BYTES, pieces)
         yield replace(found, severity=WARNING, origin=Origin.RUNTIME, message=f"{found.message} ({reason})")
     if (missing := by_aspect[Aspect.MISSING]) and isinstance(actual, Encoder):
-        without = find_without_embedding(actual.spec, Opened(expected))
+        without = find_without_embedding(actual.spec, facts or Opened(expected))
         by_aspect[Aspect.MISSING] = [piece for piece in missing if piece.id not in without]
         yield from _describe_without_embedding([piece for piece in missing if piece.id in without], actual.spec)
     for aspect, pieces in by_aspect.items():

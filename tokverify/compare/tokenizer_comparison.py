@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from tokverify.compare.affix import find_affix_differences
 from tokverify.compare.blame import blame_reference
-from tokverify.compare.contradiction import Contradiction, contradicted_tokens, contradictions_of
+from tokverify.compare.contradiction import Contradiction, contradicted_tokens
 from tokverify.compare.digest import make_difference
 from tokverify.compare.exchanged_piece import find_exchanged_pieces
 from tokverify.compare.normalized_match import find_normalized_matches
+from tokverify.compare.opened import Opened
 from tokverify.compare.piece_difference import find_piece_differences
 from tokverify.compare.ranking_difference import find_ranking_differences
 from tokverify.compare.role_difference import find_end_differences, find_role_differences
@@ -40,7 +41,7 @@ def compare_tokenizers(
     expected: Tokenizer,
     vocabulary: VocabularyDifference | None,
     *,
-    contradictions: Sequence[Contradiction] | None = None,
+    facts: Opened | None = None,
     ranking: bool = True,
 ) -> TokenizerComparison:
     """Compare two tokenizers in all aspects that both sides expose.
@@ -49,10 +50,11 @@ def compare_tokenizers(
         actual: The tokenizer under test.
         expected: The reference.
         vocabulary: How their vocabularies differ; None if one side does not list its tokens.
-        contradictions: Those between the files of the reference; found if None.
+        facts: What is known about the reference; by default, as much as it says itself.
         ranking: Whether to compare the order of merges or scores, which takes as long as everything else together.
     """
-    contradictions = contradictions_of(expected) if contradictions is None else contradictions
+    facts = facts or Opened(expected)
+    contradictions = facts.contradictions
     contradicted = contradicted_tokens(contradictions)
     steps: list[Callable[[], Iterator[TokenizerDifference]]] = [
         partial(find_end_differences, actual, expected),
@@ -62,7 +64,7 @@ def compare_tokenizers(
     ]
     if vocabulary:
         steps = [
-            partial(find_piece_differences, vocabulary, actual, expected),
+            partial(find_piece_differences, vocabulary, actual, expected, facts),
             partial(find_type_differences, actual, expected, contradicted),
             partial(find_normalized_matches, actual, expected),
             *([partial(find_ranking_differences, actual, expected)] if ranking else []),

@@ -380,8 +380,7 @@ class Measuring:
         vocabulary = compare_vocabularies(encoder, expected)
         alike = next((known for known in self._variants if _ranks_alike(known, encoder.spec)), None)
         compares_ranking = alike is None and not self._is_ranking_right
-        known = self._facts.contradictions
-        compared = compare_tokenizers(encoder, expected, vocabulary, contradictions=known, ranking=compares_ranking)
+        compared = compare_tokenizers(encoder, expected, vocabulary, facts=self._facts, ranking=compares_ranking)
         found = compared.differences
         if alike:
             return [*found, *(each for each in alike.differences if each.aspect is Aspect.RANKING)]
