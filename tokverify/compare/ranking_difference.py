@@ -130,18 +130,22 @@ def moved_tokens(actual: Encoder, declared: TokenizerSpec) -> list[int]:
     scores = actual.spec.scores
     if scores is None or not actual.settings.family.ranking.uses_scores:
         return []
-    id_of, ordinary = actual.settings.ids.get, _find_ordinary(actual, declared)
+    ordinary = _find_ordinary(actual, declared)
     if _has_scores(actual, declared, ordinary):
         return []
     if actual.settings.family.ranking is Ranking.SCORE_SUM:
         pairs = enumerate(zip(scores, declared.scores or (), strict=False))
         return [id for id, (ours, theirs) in pairs if ours != theirs and id in ordinary]
-    keys = []
-    ranked: list[int] = []
+    id_of = actual.settings.id_by_piece.get
+    if declared.scores is None:
+        # As below, but half a million merges one by one would take long.
+        made = dict.fromkeys(map(id_of, pieces_made_by(declared.merges or ())))
+        ranked = [id for id in made if id in ordinary]
+        return sorted(ranked[index] for index in find_moved([(-scores[id],) for id in ranked]))
+    ranked, keys = [], []
     for group in _rank(declared):
         normal = [id for piece in group if (id := id_of(piece)) in ordinary]
-        if len(normal) > 1:
-            normal.sort(key=lambda id: -scores[id])
+        normal.sort(key=lambda id: -scores[id])
         keys += [(-scores[id], place) for place, id in enumerate(normal)]
         ranked += normal
     return sorted(ranked[index] for index in find_moved(keys))

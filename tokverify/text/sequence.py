@@ -74,11 +74,15 @@ def find_moved(keys: Sequence[tuple[float, ...]]) -> list[int]:
     ends: list[int] = []
     before: list[int] = []
     for index, key in enumerate(keys):
-        # Most items are in order.
-        length = bisect_left(lowest, key) if lowest and key <= lowest[-1] else len(lowest)
+        if not lowest or key > lowest[-1]:
+            # Most items are in order.
+            before.append(ends[-1] if ends else -1)
+            lowest.append(key)
+            ends.append(index)
+            continue
+        length = bisect_left(lowest, key)
         before.append(ends[length - 1] if length else -1)
-        lowest[length : length + 1] = [key]
-        ends[length : length + 1] = [index]
+        lowest[length], ends[length] = key, index
     kept: set[int] = set()
     index = ends[-1] if ends else -1
     while index >= 0:

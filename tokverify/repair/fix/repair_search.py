@@ -40,6 +40,7 @@ from tokverify.sources.gguf.values import changed_values
 from tokverify.spec import TokenizerSpec
 from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
+from tokverify.texts.batch import Known
 from tokverify.texts.competing_text import CompetingTexts, rank_alike
 from tokverify.texts.frame import pack_texts
 from tokverify.texts.target_text import SUITE, general_cases, is_generated, split_texts, target_cases
@@ -341,6 +342,7 @@ class EveryToken:
         self, expected: Tokenizer, declared: TokenizerSpec | None = None, bytes_of: TokenBytes | None = None
     ) -> None:
         self._expected = expected
+        self._known = Known()
         self._bytes_of = bytes_of or TokenBytes()
         self._declared = declared
         self._competing = CompetingTexts(declared)
@@ -357,18 +359,23 @@ class EveryToken:
         found: list[Case] = []
         texts = chain(_ordinary_texts(actual, self._bytes_of), self._competing_texts(actual), split_texts(actual))
         groups: list[Sequence[str]] = list(pack_texts(texts))
-        failing = _failing(groups, actual, self._expected)[:_MOST_BISECTED]
+        failing = self._failing(groups, actual)[:_MOST_BISECTED]
         while failing:
             halves = [half for group in failing for half in _halves(group)]
-            smaller = _failing(halves, actual, self._expected)
+            smaller = self._failing(halves, actual)
             # A difference may show only where both halves meet.
             found += [_case(group) for group in failing if not any(half in smaller for half in _halves(group))]
             failing = smaller[:_MOST_BISECTED]
         # Markers that are typed NORMAL are many, as <image_0> to <image_575>, and one text shows all of them.
         markers = [_case(group, parse_special=True) for group in pack_texts(_marker_texts(actual))]
-        results = zip(markers, compare_cases(actual, self._expected, markers), strict=True)
+        results = zip(markers, compare_cases(actual, self._expected, markers, self._known), strict=True)
         unmatched = [case for case, result in results if result.status in FAILING]
         return [*found[:_MOST_BISECTED], *unmatched[:_MOST_BISECTED]]
+
+    def _failing(self, groups: Sequence[Sequence[str]], actual: Encoder) -> list[Sequence[str]]:
+        # Of a later tokenizer, most groups are the same, and the reference is not asked again.
+        results = compare_cases(actual, self._expected, [_case(group) for group in groups], self._known)
+        return [group for group, result in zip(groups, results, strict=True) if result.status in FAILING]
 
     def _competing_texts(self, actual: Encoder) -> Sequence[str]:
         """Return texts that show in which order pieces are joined; of few pieces in another order, those around them.
@@ -406,11 +413,6 @@ def _marker_texts(encoder: Encoder) -> Iterator[str]:
         # Most pieces begin otherwise, and to find that they have no kind takes long.
         if piece.startswith(("<", "[")) and settings.attributes[id] & ORDINARY and kind_of(piece) == "tags":
             yield piece
-
-
-def _failing(groups: Sequence[Sequence[str]], actual: Encoder, expected: Tokenizer) -> list[Sequence[str]]:
-    results = compare_cases(actual, expected, [_case(group) for group in groups])
-    return [group for group, result in zip(groups, results, strict=True) if result.status in FAILING]
 
 
 def _case(group: Sequence[str], *, parse_special: bool = False) -> Case:
