@@ -108,3 +108,12 @@ def test_some_strings_are_selected_in_the_given_order():
     assert make(["", "a"]).select([0]) == [""]
     with pytest.raises(IndexError):
         strings.select([1, 4])
+
+
+def test_joined_strings_are_the_same_as_the_list_that_they_were_made_of():
+    strings = ["a", "\udcff", "▁b", "c d"]
+    joined = JoinedStrings.of(strings)
+    assert joined == strings == joined.strings
+    assert JoinedStrings(joined.joined, len(joined)).strings == strings
+    with pytest.raises(UnicodeEncodeError):
+        JoinedStrings.of(["\ud83d"])

@@ -48,6 +48,17 @@ class JoinedStrings(Sequence[str]):
         self._all: list[str] | None = None
         self._unmade: tuple[JoinedStrings, Sequence[int] | None] | None = None
 
+    @classmethod
+    def of(cls, strings: Sequence[str]) -> JoinedStrings:
+        """Join strings, none of which contains NUL.
+
+        Raises:
+            UnicodeEncodeError: If a string contains a lone surrogate that does not stand for a byte.
+        """
+        joined = cls(to_bytes("\0".join(strings)), len(strings))
+        joined._all = list(strings)
+        return joined
+
     @property
     def strings(self) -> list[str]:
         """All strings."""

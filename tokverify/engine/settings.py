@@ -230,9 +230,12 @@ def _pieces(tokens: Sequence[str]) -> Sequence[str]:
     """Return the tokens as llama.cpp reads them: truncated at the first NUL, and never empty."""
     if isinstance(tokens, JoinedStrings) and not tokens.has_empty:
         return tokens
-    pieces = list(tokens)
     if all(tokens) and "\0".join(tokens).count("\0") == len(tokens) - 1:
-        return pieces
+        try:
+            return JoinedStrings.of(tokens)
+        except UnicodeEncodeError:
+            return list(tokens)
+    pieces = list(tokens)
     for id in [id for id, token in enumerate(tokens) if not token or "\0" in token]:
         pieces[id] = tokens[id].partition("\0")[0] or f"[EMPTY_{id}]"
     return pieces
