@@ -125,7 +125,8 @@ def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
     """
     reference = _tokens_of(facts)
     changed = find_changed(spec.tokens, reference)
-    if not changed and len(spec.tokens) <= len(reference):
+    further = range(len(reference), len(spec.tokens)) if reference and facts.lists_all_tokens else ()
+    if not changed and all(is_filler(spec.tokens[id]) for id in further):
         return []
     known, used, here, types = set(reference), _written_tokens(spec, facts), set(spec.tokens), types_of(spec)
     lost: list[int] = []
@@ -138,10 +139,8 @@ def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
         is_added = (is_marker(ours) or types[id] == TokenType.USER_DEFINED) and not is_filler(ours)
         if is_written or (is_replaced and is_added):
             lost.append(id)
-    if reference and facts.lists_all_tokens:
-        unknown = used - known
-        lost += [id for id in range(len(reference), len(spec.tokens)) if spec.tokens[id] in unknown]
-    return lost
+    unknown = used - known
+    return lost + [id for id in further if spec.tokens[id] in unknown]
 
 
 def _named_later(spec: TokenizerSpec, facts: Opened) -> list[int]:

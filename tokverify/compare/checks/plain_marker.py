@@ -10,6 +10,7 @@ from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import Settings
+from tokverify.engine.joined_strings import find_containing
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import TYPES
 from tokverify.text.wording import list_tokens, plural
@@ -65,7 +66,8 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
 def _plain_markers(settings: Settings) -> Iterator[int]:
     """Yield the NORMAL tokens that look special."""
     normal = Attribute.NORMAL.value
-    for id, piece in enumerate(settings.pieces):
+    for id in sorted({*find_containing(settings.pieces, "<"), *find_containing(settings.pieces, "[")}):
+        piece = settings.pieces[id]
         if piece.startswith(("<", "[")) and settings.attributes[id] == normal and is_marker(piece):
             yield id
 
