@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from support.bare_tokenizer import IdsOnly
+from support.bare_tokenizer import Bare, IdsOnly
 from support.fake_tokenizer import FakeTokenizer
 from support.made_vocabulary import bpe, plamo, unigram
 from support.mutation import swapped
@@ -432,6 +432,23 @@ def test_tokens_that_only_the_configuration_of_a_sentencepiece_model_adds_are_co
     assert all(text in message for message in found for text in missing)
     assert bool(found) is bool(missing)
     assert report.exit_code == 0
+
+
+@pytest.mark.parametrize("hide", [IdsOnly, Bare])
+def test_markers_typed_as_ordinary_tokens_are_found_by_ids_whatever_their_texts(hide):
+    markers = {">>TITLE<<": CONTROL, "PI:URL": USER_DEFINED, "<|x|>": CONTROL}
+    right = bpe_spec(["a b", "# #", "## ##"], markers)
+    wrong = replace(right, types=[TokenType.NORMAL] * len(right.tokens))
+    [found] = differences(Encoder(wrong), hide(Encoder(right)), Aspect.TYPES)
+    assert (found.severity, [right.tokens[id] for id in found.ids]) == (ERROR, list(markers))
+    for actual, expected in ((right, right), (wrong, wrong), (right, replace(right, merges=["a b"]))):
+        assert not differences(Encoder(actual), hide(Encoder(expected)), Aspect.TYPES)
+
+
+def test_a_token_that_lost_its_merges_is_not_said_to_be_a_marker():
+    right = bpe_spec(["a b", "# #", "## ##"])
+    lost = replace(right, merges=["a b"])
+    assert not differences(Encoder(lost), IdsOnly(Encoder(right)), Aspect.TYPES)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tokverify.compare.piece_difference import find_piece_differences
 from tokverify.compare.ranking_difference import find_ranking_differences
 from tokverify.compare.role_difference import find_end_differences, find_role_differences
 from tokverify.compare.template_difference import find_template_difference
-from tokverify.compare.type_difference import find_type_differences
+from tokverify.compare.type_difference import find_type_differences, find_unmatched_tokens
 from tokverify.compare.unread_key import find_unread
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.finding import WARNING
@@ -76,6 +76,7 @@ def compare_tokenizers(
             partial(_miss_vocabulary, why_hidden(actual, expected)),
             partial(find_exchanged_pieces, actual, expected),
         ]
+    steps.append(partial(find_unmatched_tokens, actual, expected))
     differences: list[TokenizerDifference] = []
     not_compared: list[str] = []
     for step in steps:

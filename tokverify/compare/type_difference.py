@@ -16,8 +16,9 @@ from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDiffe
 from tokverify.sources.gguf.keys import TYPES
 from tokverify.spec import TokenType, TokenTypes
 from tokverify.text.wording import list_tokens, plural
+from tokverify.texts.batch import NotComparedError, Queries
 from tokverify.texts.matching_text import find_alike
-from tokverify.texts.token_text import is_filler, is_marker
+from tokverify.texts.token_text import is_filler, is_marker, never_made
 from tokverify.texts.vocabulary import to_type, types_of
 from tokverify.tokenizer import Declaring, Tokenizer, TypeListing, pieces_of
 
@@ -56,6 +57,7 @@ _CONTRADICTED = "the reference is at fault: its tokenizer_config.json says what 
 _CONFIGURED = "tokenizer_config.json calls it special, and llama.cpp's converter follows that for a sentencepiece model"
 _MAY_BE_ALIKE = frozenset({_Class.ORDINARY, _Class.USER_DEFINED})
 """A token that is matched before the model runs may be the one that the model makes of the same text anyway."""
+_MOST_ASKED = 2_000
 
 
 def find_type_differences(
@@ -98,6 +100,37 @@ def find_type_differences(
         by_way.setdefault(way, []).append(id)
     for way, ids in by_way.items():
         yield _describe(way, ids, pieces)
+
+
+def find_unmatched_tokens(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
+    """Yield ordinary tokens that no merge could make, but that a reference matches which does not tell its types.
+
+    No case need contain them, and their texts need not look special, such as `>>TITLE<<`.
+    """
+    if not isinstance(actual, Encoder) or _knows_types(expected):
+        return
+    pieces = actual.settings.pieces
+    ids = never_made(actual.spec, actual.settings)[:_MOST_ASKED]
+    texts = [f"a{pieces[id]}a" for id in ids]
+    sides = (Queries(side).encode_all(texts, parse_special=side.parses_special) for side in (actual, expected))
+    answers = zip(ids, *sides, strict=True)
+    unmatched = [id for id, ours, theirs in answers if id in (theirs or ()) and id not in (ours or ())]
+    if unmatched:
+        are = "is an ordinary token" if len(unmatched) == 1 else "are each an ordinary token"
+        message = (
+            f"{plural(len(unmatched), 'token')} {are} in the model that no merge could make, but matched in texts by "
+            f"the reference: {list_tokens(unmatched, pieces)}"
+        )
+        facts = [_Class.ORDINARY.name, "MATCHED"]
+        yield make_difference(Aspect.TYPES, ERROR, message, unmatched, facts=facts, keys=(TYPES,))
+
+
+def _knows_types(tokenizer: Tokenizer) -> bool:
+    try:
+        types_of(tokenizer)
+    except NotComparedError:
+        return False
+    return True
 
 
 @runtime_checkable

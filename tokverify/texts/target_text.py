@@ -11,7 +11,7 @@ from tokverify.case import Case
 from tokverify.errors import TokverifyError
 from tokverify.text.sequence import thin_out
 from tokverify.texts.token_text import is_filler
-from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Tokenizer, why_hidden
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
@@ -58,13 +58,18 @@ def target_cases(ids: Iterable[int], actual: Encoder | None, expected: Tokenizer
     cases: list[Case] = []
     for id in thin_out(list(ids), _MOST):
         for number, text in enumerate(_texts_of(id, actual, expected)):
-            around = f"a{text}b {text} {text}{text}"
+            around = in_contexts(text)
             for parse_special in (True, False):
                 name = f"{id}-{number}-{'parsed' if parse_special else 'plain'}"
                 cases.append(Case(id=name, suite=SUITE, text=around, parse_special=parse_special))
             alone = Case(id=f"{id}-{number}-alone", suite=SUITE, text=text, add_special=True, parse_special=False)
             cases.append(alone)
     return cases
+
+
+def in_contexts(text: str) -> str:
+    """Return a text that contains another one between letters, between spaces, and twice in a row."""
+    return f"a{text}b {text} {text}{text}"
 
 
 def ids_in(cases: Iterable[Case]) -> set[int]:
@@ -76,7 +81,7 @@ def ids_in(cases: Iterable[Case]) -> set[int]:
 def _texts_of(id: int, actual: Encoder | None, expected: Tokenizer | None) -> Iterator[str]:
     """Yield the different texts that the two sides have for a token, but not for padding that only one of them has."""
     sides: list[Tokenizer] = [side for side in (actual, expected) if side is not None]
-    is_shared = all(id < side.vocab_size for side in sides)
+    is_shared = all(id < side.vocab_size or why_hidden(side) for side in sides)
     texts: dict[str, None] = {}
     for side in sides:
         try:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
+from tokverify.engine.attribute import Attribute
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Ranking
+from tokverify.engine.piece_index import find_unmade
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.engine.special_text import TYPED_BY_TEXT, is_converted_sentinel
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType, pieces_made_by
+
+if TYPE_CHECKING:
+    from tokverify.engine.family import Settings
 
 _PIPED = r"<\|[^|<>{}\s]{1,60}\|?>|<[^|<>{}\s/]{1,60}\|>|<｜[^｜<>{}\s]{1,60}｜>"
 _NAMED = (
@@ -58,3 +65,24 @@ def is_padding(text: str, type: int, model: str) -> bool:
 def is_padded(first: str, second: str) -> bool:
     """Check whether two texts of one id stand for nothing, and a converter has made up one of them as padding."""
     return is_filler(first) and is_filler(second) and any(map(PADDING.fullmatch, (first, second)))
+
+
+def ordinary_unmade(spec: TokenizerSpec, settings: Settings) -> list[int]:
+    """Return the NORMAL tokens of several characters that no merge makes; none in families without merges."""
+    if not settings.family.is_bpe or not spec.merges:
+        return []
+    unmade = find_unmade(spec.merges, settings.ids)
+    if unmade is None:
+        made = set(pieces_made_by(spec.merges))
+        unmade = [id for piece, id in settings.ids.items() if piece not in made]
+    normal, pieces = Attribute.NORMAL.value, settings.pieces
+    return sorted(id for id in unmade if settings.attributes[id] == normal and len(pieces[id]) > 1)
+
+
+def never_made(spec: TokenizerSpec, settings: Settings) -> list[int]:
+    """Return those of them that no merge could make, as texts are split within them before merges apply.
+
+    Such a token is useless, unless it is matched in texts before that and has lost its type.
+    """
+    split, pieces = splitter(PRE_TOKENIZERS[settings.pre]), settings.pieces
+    return [id for id in ordinary_unmade(spec, settings) if len(split(pieces[id])) > 1]

@@ -812,16 +812,24 @@ def test_tokens_without_a_type_that_exists_get_that_of_the_reference():
 
 
 def test_all_markers_are_typed_by_ids_alone_and_not_only_those_of_a_sample():
-    added = dict.fromkeys(["<x>", *(f"<image_{number}>" for number in range(90))], CONTROL)
-    right = ended(bpe_spec(["a b"], added))
-    wrong = replace(
-        right,
-        types=[
-            NORMAL if text.startswith("<image") else type for text, type in zip(right.tokens, right.types, strict=True)
-        ],
-    )
+    for pattern in ("<image_{}>", ">>TITLE{}<<", "PI:URL{}", "[unused{}]"):
+        added = dict.fromkeys(["<x>", *(pattern.format(number) for number in range(90))], CONTROL)
+        right = ended(bpe_spec(["a b"], added))
+        types = [
+            NORMAL if text.startswith(pattern[:4]) else type
+            for text, type in zip(right.tokens, right.types, strict=True)
+        ]
+        wrong = replace(right, types=types)
+        plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(IdsOnly(Encoder(right))), CASES)
+        assert list(plan.change.transform(wrong).types) == list(right.types)
+        assert fix_exit_code(written(plan)) == 0
+
+
+def test_an_ordinary_token_that_lost_its_merge_is_not_typed_by_ids_alone():
+    right = ended(bpe_spec(["a b", "# #", "## ##"], {"<x>": CONTROL}))
+    wrong = replace(right, merges=[merge for merge in right.merges if not merge.startswith("#")])
     plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(IdsOnly(Encoder(right))), CASES)
-    assert list(plan.change.transform(wrong).types) == list(right.types)
+    assert plan.change is None or list(plan.change.transform(wrong).types) == list(right.types)
 
 
 def test_byte_tokens_are_typed_although_ids_alone_do_not_show_it():

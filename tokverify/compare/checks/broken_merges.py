@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import add
+from collections.abc import Iterator, Sequence
 
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
-from tokverify.engine.attribute import Attribute
 from tokverify.engine.families import find_family
-from tokverify.engine.joined_strings import JoinedStrings
-from tokverify.engine.piece_index import PieceIndex, index_pieces
+from tokverify.engine.piece_index import find_unmade, index_pieces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import MERGES
 from tokverify.spec import pieces_made_by
 from tokverify.text.wording import list_items, list_tokens, plural, quote
-from tokverify.texts.token_text import PLACEHOLDER
+from tokverify.texts.token_text import PLACEHOLDER, ordinary_unmade
 
 _TOLERATED_SHARE = 0.01
 """Of the vocabulary; a few tokens that no merge makes are found in many real models."""
@@ -58,25 +55,9 @@ def broken_merges(subject: Subject) -> Iterator[Finding]:
         yield Finding(ERROR, f"{MERGES} is missing or empty: texts are never merged", keys=(MERGES,), repair=FIX)
         return
     ids = index_pieces(subject.spec.tokens)
-    unmade = _find_unmade(subject.spec.merges, ids)
-    if unmade is None:
+    if find_unmade(subject.spec.merges, ids) is None:
         yield from _find_unusable(subject.spec.merges, frozenset(ids))
-        made = set(pieces_made_by(subject.spec.merges))
-        unmade = [id for piece, id in ids.items() if piece not in made]
-    yield from _find_unreachable(unmade, subject)
-
-
-def _find_unmade(merges: Sequence[str], ids: Mapping[str, int]) -> Sequence[int] | None:
-    """Return the tokens that no merge makes, if each makes one token of two; None also if a closer look is needed.
-
-    Half a million merges one by one would take longer than all other rules together.
-    """
-    if isinstance(ids, PieceIndex) and isinstance(merges, JoinedStrings):
-        return ids.pieces.find_unmade(merges)
-    parts = "\0".join(merges).replace(" ", "\0").split("\0")
-    made = set(map(add, parts[::2], parts[1::2]))
-    is_plain = len(parts) == 2 * len(merges) and ids.keys() >= made.union(parts)
-    return [ids[piece] for piece in ids.keys() - made] if is_plain else None
+    yield from _find_unreachable(subject)
 
 
 def _find_unusable(merges: Sequence[str], known: frozenset[str]) -> Iterator[Finding]:
@@ -104,14 +85,13 @@ def _find_unusable(merges: Sequence[str], known: frozenset[str]) -> Iterator[Fin
         yield Finding(WARNING, message, keys=(MERGES,))
 
 
-def _find_unreachable(unmade: Iterable[int], subject: Subject) -> Iterator[Finding]:
+def _find_unreachable(subject: Subject) -> Iterator[Finding]:
     settings = subject.settings
     pre = PRE_TOKENIZERS[settings.pre]
     if pre.ignore_merges:
         return
     pieces = settings.pieces
-    ids = sorted(id for id in unmade if len(pieces[id]) > 1 and settings.attributes[id] == Attribute.NORMAL.value)
-    ids = [id for id in ids if not PLACEHOLDER.fullmatch(pieces[id])]
+    ids = [id for id in ordinary_unmade(subject.spec, settings) if not PLACEHOLDER.fullmatch(pieces[id])]
     if pre.newline_pieces:
         ids = [id for id in ids if pieces[id].strip("\n")]
     if not ids:

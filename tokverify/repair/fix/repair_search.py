@@ -43,7 +43,8 @@ from tokverify.text.utf8 import from_utf8
 from tokverify.texts.batch import Known
 from tokverify.texts.competing_text import CompetingTexts, rank_alike
 from tokverify.texts.frame import pack_texts
-from tokverify.texts.target_text import SUITE, general_cases, is_generated, split_texts, target_cases
+from tokverify.texts.target_text import SUITE, general_cases, in_contexts, is_generated, split_texts, target_cases
+from tokverify.texts.token_text import never_made
 from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -368,6 +369,11 @@ class EveryToken:
             failing = smaller[:_MOST_BISECTED]
         # Markers that are typed NORMAL are many, as <image_0> to <image_575>, and one text shows all of them.
         markers = [_case(group, parse_special=True) for group in pack_texts(_marker_texts(actual))]
+        markers += [
+            _case(group, parse_special=parse_special)
+            for group in pack_texts(map(in_contexts, _unusual_texts(actual)))
+            for parse_special in (True, False)
+        ]
         results = zip(markers, compare_cases(actual, self._expected, markers, self._known), strict=True)
         unmatched = [case for case, result in results if result.status in FAILING]
         return [*found[:_MOST_BISECTED], *unmatched[:_MOST_BISECTED]]
@@ -415,9 +421,17 @@ def _marker_texts(encoder: Encoder) -> Iterator[str]:
             yield piece
 
 
+def _unusual_texts(encoder: Encoder) -> Iterator[str]:
+    """Yield what added tokens with unusual texts, such as >>TITLE<<, are if they are typed NORMAL."""
+    pieces = encoder.settings.pieces
+    texts = (pieces[id] for id in never_made(encoder.spec, encoder.settings))
+    yield from (text for text in texts if kind_of(text) != "tags")
+
+
 def _case(group: Sequence[str], *, parse_special: bool = False) -> Case:
     text = "\n".join(group)
-    return Case(id=f"every-{text}", suite=SUITE, text=text, parse_special=parse_special)
+    name = "every-parsed" if parse_special else "every"
+    return Case(id=f"{name}-{text}", suite=SUITE, text=text, parse_special=parse_special)
 
 
 def _halves(group: Sequence[str]) -> list[Sequence[str]]:
