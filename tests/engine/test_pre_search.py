@@ -42,3 +42,11 @@ def test_the_common_name_is_chosen_if_several_give_the_same_ids():
     assert choose_name(["llama-bpe", "minicpm5"], adds_bos=False) == "minicpm5"
     assert choose_name(["minicpm5", "llama-bpe"]) == "llama-bpe"
     assert choose_name(["chatglm-bpe", "dbrx"]) == "dbrx"
+
+
+def test_among_names_with_the_same_ids_the_one_that_decodes_alike_is_chosen():
+    names = ["starcoder", "smollm", "gpt-2", "granite-docling"]
+    assert choose_name(names[:2], cleans_spaces=False) == "smollm"
+    assert choose_name(names[:2], cleans_spaces=True) == choose_name(names[:2]) == "starcoder"
+    assert choose_name(names[2:], adds_bos=False, cleans_spaces=False) == "granite-docling"
+    assert choose_name(names[2:], adds_bos=False) == "gpt-2"

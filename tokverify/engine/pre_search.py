@@ -73,12 +73,21 @@ def find_matching_names(pre_tokens: PreTokens) -> list[str]:
     return [name for name in _byte_level_names() if all(_compare(name, pre_tokens))]
 
 
-def choose_name(names: Sequence[str], *, adds_bos: bool | None = None) -> str:
-    """Choose among names with the same ids: prefer one with the same default for BOS, then a widely used one.
+def choose_name(names: Sequence[str], *, adds_bos: bool | None = None, cleans_spaces: bool | None = None) -> str:
+    """Choose among names with the same ids: prefer the same default for BOS, then the same decoding, then usual names.
 
-    If `adds_bos` is None, it is unknown whether BOS is added, and the default is ignored.
+    Args:
+        names: The names.
+        adds_bos: Whether BOS is added; None if that is unknown, so that the default is ignored.
+        cleans_spaces: Whether decoding removes spaces before punctuation; None if that is unknown.
     """
-    return min(names, key=lambda name: (*_rank_bos(PRE_TOKENIZERS[name], adds_bos), name not in _USUAL))
+
+    def rank(name: str) -> tuple[bool, ...]:
+        pre_tokenizer = PRE_TOKENIZERS[name]
+        decodes_otherwise = cleans_spaces not in {None, pre_tokenizer.clean_spaces}
+        return *_rank_bos(pre_tokenizer, adds_bos), decodes_otherwise, name not in _USUAL
+
+    return min(names, key=rank)
 
 
 def find_match(name: str, pre_tokens: PreTokens | None = None) -> PreTokenizerMatch:

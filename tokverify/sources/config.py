@@ -112,6 +112,14 @@ def special_texts(tokenizer_file: Path) -> dict[str, str]:
     return texts
 
 
+def cleans_spaces(tokenizer_file: Path) -> bool | None:
+    """Return False if the files beside a tokenizer say that decoding keeps spaces before punctuation, else None.
+
+    True says nothing: libraries wrote it into every file for years.
+    """
+    return False if read_config(tokenizer_file).get("clean_up_tokenization_spaces") is False else None
+
+
 def read_special_tokens_map(tokenizer_file: Path) -> Mapping[str, Any]:
     """Return the special_tokens_map.json next to a tokenizer; empty if there is none; errors as for `read_config`."""
     return _read_beside(tokenizer_file, "special_tokens_map.json")

@@ -12,11 +12,13 @@ from support.faults.values import one_score
 from support.limits import added, write_json
 from support.made_vocabulary import unigram
 from support.mutation import padded
+from support.rule_maker import bpe_json
 from support.sentencepiece_maker import train_model
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec, unigram_spec
 from tokverify.case import Case
 from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError
 from tokverify.references import open_reference
@@ -252,6 +254,20 @@ def test_what_the_reference_declares_itself_is_no_error_of_the_repair(tmp_path: 
     plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(found.tokenizer, found.path), cases)
     assert plan.change is not None
     assert plan.change.transform(wrong).special_ids["unk"] == 0
+
+
+def test_the_name_of_a_pre_tokenizer_is_chosen_that_decodes_as_the_reference_says(tmp_path):
+    right = ended(bpe_spec(["1 2", "a b"], {"<x>": CONTROL}, pre="smollm"))
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    stages = {"type": "Sequence", "pretokenizers": [{"type": "Digits", "individual_digits": True}, byte_level]}
+    document = bpe_json(right, merges=right.merges or (), pre_tokenizer=stages)
+    path = write_json(tmp_path / "tokenizer.json", document)
+    (tmp_path / "tokenizer_config.json").write_text('{"clean_up_tokenization_spaces": false, "eos_token": "<x>"}')
+    found = OpenedReference(open_reference(path))
+    cases = [Case(id=text, suite="made", text=text) for text in ("12", "a 12 ab", "ab")]
+    wrong = replace(right, pre="gpt-2")
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(found.tokenizer, found.path), cases)
+    assert PRE_TOKENIZERS[plan.change.transform(wrong).pre] == PRE_TOKENIZERS["smollm"]
 
 
 def test_nothing_is_claimed_if_a_difference_remains():

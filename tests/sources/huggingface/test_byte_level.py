@@ -112,6 +112,14 @@ def test_roles_are_declared_by_the_files_next_to_it(read, tmp_path):
     assert read(train(GPT2)).special_ids == {"eos": 1}
 
 
+def test_a_name_is_chosen_that_decodes_as_the_files_next_to_it_say(tmp_path):
+    path, config = tmp_path / "tokenizer.json", tmp_path / "tokenizer_config.json"
+    path.write_text(train(GPT2).to_str())
+    for cleans, name in (("false", "trillion"), ("true", "gpt-2"), ("null", "gpt-2")):
+        config.write_text(f'{{"clean_up_tokenization_spaces": {cleans}}}')
+        assert read_spec(path).pre == name
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [

@@ -10,7 +10,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.errors import UnsupportedError
 from tokverify.references.file import FILE_REFERENCES
 from tokverify.references.reference import FoundReference
-from tokverify.sources.config import special_texts, template_fields
+from tokverify.sources.config import cleans_spaces, special_texts, template_fields
 from tokverify.sources.huggingface.bpe import split_probes as split_document_probes
 from tokverify.sources.huggingface.conversion import convert_leniently
 from tokverify.sources.huggingface.document import Document
@@ -66,7 +66,8 @@ _DOCUMENTS: Mapping[str, Callable[[Path], bytes]] = {"tokenizers": read_file, "v
 
 
 def _open_document(path: Path, kind: str, found: FoundReference) -> Source:
-    document = parse_json(_DOCUMENTS[kind](path), str(path), special_texts(path), tables_of(found.tokenizer))
+    content, tables = _DOCUMENTS[kind](path), tables_of(found.tokenizer)
+    document = parse_json(content, str(path), special_texts(path), tables, cleans_spaces=cleans_spaces(path))
     fitted = convert_leniently(document)
     spec = replace(fitted.spec, **template_fields(path))
     lost = (*fitted.spec.left_out, *_unused_parts(fitted.document))

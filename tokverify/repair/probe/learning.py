@@ -365,10 +365,10 @@ def choose_pre_tokenizer(
         by_name[name] = agreements[key]
     most = max(by_name.values())
     names = [name for name in BYTE_LEVEL_NAMES if by_name[name] == most]
-    decoding_alike = [name for name in names if PRE_TOKENIZERS[name].clean_spaces == cleans_spaces]
-    names = decoding_alike or names
-    chosen = choose_name(names, adds_bos=adds_bos)
-    return PreTokenizerChoice(chosen, most, tuple(name for name in names if name != chosen))
+    chosen = choose_name(names, adds_bos=adds_bos, cleans_spaces=cleans_spaces)
+    cleans = {PRE_TOKENIZERS[chosen].clean_spaces} if cleans_spaces is not None else {True, False}
+    alike = tuple(name for name in names if name != chosen and PRE_TOKENIZERS[name].clean_spaces in cleans)
+    return PreTokenizerChoice(chosen, most, alike)
 
 
 def _behavior(pre_tokenizer: PreTokenizer) -> tuple[object, ...]:

@@ -75,7 +75,7 @@ def _find_pre_tokenizer(document: Document, *, adds_bos: bool, ignore_merges: bo
     matching = find_matching_names(pre_tokens)
     names = [name for name in matching if PRE_TOKENIZERS[name].ignore_merges == ignore_merges]
     if names:
-        return choose_name(names, adds_bos=adds_bos)
+        return choose_name(names, adds_bos=adds_bos, cleans_spaces=document.cleans_spaces)
     if matching:
         raise document.unsupported(
             "model.ignore_merges",
@@ -85,7 +85,7 @@ def _find_pre_tokenizer(document: Document, *, adds_bos: bool, ignore_merges: bo
     if document.takes_nearest:
         found = list(map(splitter_of(document), probe_texts()))
         if names := nearest_names(found, ignore_merges=ignore_merges):
-            return choose_name(names, adds_bos=adds_bos)
+            return choose_name(names, adds_bos=adds_bos, cleans_spaces=document.cleans_spaces)
     raise document.unsupported("pre_tokenizer", explain_no_match(pre_tokens))
 
 

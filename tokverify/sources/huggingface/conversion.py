@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tokverify.errors import UnsupportedError
-from tokverify.sources.config import special_texts, template_fields
+from tokverify.sources.config import cleans_spaces, special_texts, template_fields
 from tokverify.sources.huggingface.bpe import convert_bpe
 from tokverify.sources.huggingface.document import Document, parse
 from tokverify.sources.huggingface.pipeline import find_pipeline
@@ -88,7 +88,8 @@ def convert_content(path: Path, content: bytes, native: NativeTables | None = No
         content: The content of the tokenizer.json.
         native: Its tables, if they have been read before.
     """
-    fitted = convert_leniently(parse(content, str(path), special_texts(path), native))
+    document = parse(content, str(path), special_texts(path), native, cleans_spaces=cleans_spaces(path))
+    fitted = convert_leniently(document)
     return replace(fitted.spec, **template_fields(path))
 
 

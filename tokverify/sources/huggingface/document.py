@@ -41,6 +41,8 @@ class Document:
     post_processor: Sequence[Stage]
     special_texts: Mapping[str, str]
     """The texts of special tokens by role, such as `bos`."""
+    cleans_spaces: bool | None = None
+    """Whether texts are decoded without spaces before punctuation; None if the files beside it do not say."""
     takes_nearest: bool = False
     """Whether to take the pre-tokenizer or the scores that are nearest to the file's, because none are equal to it."""
 
@@ -71,7 +73,14 @@ class Document:
         return UnsupportedError(f"{self.source}: {part}: {problem}")
 
 
-def parse(data: bytes, source: str, special_texts: Mapping[str, str], native: NativeTables | None = None) -> Document:
+def parse(
+    data: bytes,
+    source: str,
+    special_texts: Mapping[str, str],
+    native: NativeTables | None = None,
+    *,
+    cleans_spaces: bool | None = None,
+) -> Document:
     """Parse the content of a tokenizer.json.
 
     Args:
@@ -79,6 +88,7 @@ def parse(data: bytes, source: str, special_texts: Mapping[str, str], native: Na
         source: The name of the file in messages.
         special_texts: The texts of special tokens by role.
         native: Its tables, if they have been read before.
+        cleans_spaces: Whether texts are decoded without spaces before punctuation, if that is known.
 
     Raises:
         BrokenFileError: If it is not a tokenizer.json.
@@ -103,6 +113,7 @@ def parse(data: bytes, source: str, special_texts: Mapping[str, str], native: Na
         pre_tokenizer=stages_of(library.pre_tokenizer),
         post_processor=stages_of(library.post_processor),
         special_texts=special_texts,
+        cleans_spaces=cleans_spaces,
     )
 
 
