@@ -338,6 +338,30 @@ def test_some_added_tokens_after_the_last_one_show_a_later_version(text: str, co
 
 
 @pytest.mark.parametrize(
+    ("count", "text", "changed", "expected"),
+    [
+        (120, "<mask_{}>", {}, True),
+        (90, "<mask_{}>", {}, False),
+        (120, "<|reserved_{}|>", {}, False),
+        # A file that was cut off points beyond its end, or has embeddings for more.
+        (120, "<mask_{}>", {"special_ids": {"pad": 300}}, False),
+        (120, "<mask_{}>", {"chat_template": "{{ '<mask_7>' }}"}, False),
+        (120, "<mask_{}>", {"merges": ["a b", "a c"]}, False),
+        (120, "<mask_{}>", {"embedding_rows": 500}, False),
+        (120, "<mask_{}>", {"embedding_rows": 258}, True),
+    ],
+)
+def test_many_added_tokens_after_our_last_one_show_another_model_unless_something_points_to_them(
+    count: int, text: str, changed: dict[str, object], expected: bool
+):
+    reference = bpe_spec(["a b"], dict.fromkeys(["<|x|>", *map(text.format, range(count))], CONTROL))
+    size = 258
+    spec = replace(reference, tokens=reference.tokens[:size], types=(reference.types or ())[:size], **changed)
+    found = find_other_model(spec, Opened(Encoder(reference)))
+    assert (f"it has {count} more added tokens after the last one here" in found) is expected
+
+
+@pytest.mark.parametrize(
     ("ours", "theirs", "expected"),
     [
         ("<|row_{}|>", "<|fim_{}|>", True),

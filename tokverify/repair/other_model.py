@@ -25,6 +25,7 @@ from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
 from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.normalizer import ESCAPED_SPACE
+from tokverify.engine.piece_index import find_unmade, index_pieces
 from tokverify.engine.space_mark import count_space_marks
 from tokverify.engine.special_text import BYTE_PIECE, EOG_TEXTS
 from tokverify.repair.token_patch import kind_of, types_of
@@ -97,6 +98,9 @@ def find_other_model(spec: TokenizerSpec, facts: Opened) -> str:
     elif ids := _lacking_at_end(spec, facts):
         lacking = f"the last {len(ids):,} tokens here, such as {list_tokens(ids, spec.tokens)}"
         reason = f"it lacks {lacking} (it may have been cut off)"
+    elif ids := _added_at_end(spec, facts):
+        more = f"{len(ids):,} more added tokens after the last one here, such as {_list(ids, facts)}"
+        reason = f"it has {more}, and nothing here points to them"
     elif ids := _renamed_markers(spec, facts):
         reason = f"it has other markers in place of {list_tokens(ids, spec.tokens)}"
     elif ids := _named_later(spec, facts):
@@ -194,6 +198,29 @@ def _lacking_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
     added.difference_update(ROLES_BY_NAME)
     least = _FEW if len(added) >= _FEW else _SERIES if _has_other_ends(spec, facts.spec) else _MANY
     return ids if len(ids) >= least else []
+
+
+def _added_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
+    """Return the added tokens of the reference after the last one here, if they are more than a fault removes.
+
+    That is another model with the same words, as CodeGen 2 beside Phi-2, unless something speaks for a cut: other
+    tokens that differ, more embeddings, or merges, roles or a chat template that need tokens beyond the end.
+    """
+    size, reference = len(spec.tokens), _tokens_of(facts)
+    if facts.spec is None or len(reference) - size < _MANY or find_changed(spec.tokens, reference):
+        return []
+    types = types_of(facts.spec)
+    ids = [id for id in range(size, len(reference)) if types[id] in _ADDED_TYPES and not is_filler(reference[id])]
+    roles = [*spec.special_ids.values(), *facts.special_ids.values()]
+    templates = map(read_template, filter(None, (spec.chat_template, facts.chat_template)))
+    written = {text for template in templates for text in (*template.strong, *template.weak)}
+    is_cut = (
+        spec.embedding_rows not in {None, size}
+        or any(id >= size for id in roles)
+        or not written.isdisjoint(reference[size:])
+        or bool(spec.merges and find_unmade(spec.merges, index_pieces(spec.tokens)) is None)
+    )
+    return [] if is_cut or len(ids) < _MANY else ids
 
 
 def _renamed_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
