@@ -17,6 +17,7 @@ from tokverify.repair.probe import ProbedTokens, probe_tokens
 from tokverify.repair.token_patch import TokenPatch, kind_of, set_type, types_of
 from tokverify.repair.type_change import converted_types, type_effect
 from tokverify.spec import TokenizerSpec, TokenType, to_types
+from tokverify.texts.token_text import lost_merges
 from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -170,11 +171,19 @@ class Probing:
 
     def _ask(self, reference: Tokenizer, spec: TokenizerSpec) -> ProbedTokens | None:
         try:
-            return probe_tokens(reference, spec)
+            probed = probe_tokens(reference, spec)
         except GoneError:
             raise
         except TokverifyError:
             return None
+        # To a probe, a token whose merge is missing here looks as if the reference matched it.
+        lost = {id for id in lost_merges(spec) if id in probed.undecided or _is_user_defined(id, probed)}
+        types = [TokenType.NORMAL.value if id in lost else type for id, type in enumerate(probed.types)]
+        return replace(probed, types=types, undecided=probed.undecided - lost)
+
+
+def _is_user_defined(id: int, probed: ProbedTokens) -> bool:
+    return id < len(probed.types) and probed.types[id] == TokenType.USER_DEFINED
 
 
 _PROBINGS: WeakKeyDictionary[Opened, Probing] = WeakKeyDictionary()

@@ -26,6 +26,7 @@ from tokverify.repair.token_patch import (
     types_of,
 )
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type, to_types
+from tokverify.texts.token_text import lost_merges
 
 if TYPE_CHECKING:
     from tokverify.compare.opened import Opened
@@ -307,15 +308,17 @@ def _observed_types(evidence: Evidence) -> dict[int, TokenPatch]:
     """Return patches for tokens that failing texts contain but their ids lack, and for those wrongly matched.
 
     Of the former, only tokens are included that look special, or that the reference matches wherever a text contains
-    them: matching any word that the merges miss would explain its case, regardless of the real reason.
+    them: matching any word that the merges miss would explain its case, regardless of the real reason. So would
+    matching a token that lost its own merge.
     """
     tokens, current = evidence.spec.tokens, types_of(evidence.spec)
     patches: dict[int, TokenPatch] = {}
+    lost = lost_merges(evidence.spec) if evidence.missing else frozenset[int]()
     for id in evidence.missing:
         if not 0 <= id < len(current) or current[id] in {TokenType.UNKNOWN, TokenType.USER_DEFINED}:
             continue
         kind, text = kind_of(tokens[id]), unescape_spaces(tokens[id])
-        if (kind and text in evidence.text) or _is_always_matched(evidence, id, text):
+        if (kind and text in evidence.text) or (_is_always_matched(evidence, id, text) and id not in lost):
             is_control = kind in {"tags", ""} and id not in evidence.missing_unparsed
             is_control = is_control or is_converted_control(tokens[id])
             type = TokenType.CONTROL if is_control else TokenType.USER_DEFINED

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Ranking
-from tokverify.engine.piece_index import find_unmade
+from tokverify.engine.piece_index import find_unmade, index_pieces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.engine.special_text import TYPED_BY_TEXT, is_converted_sentinel
 from tokverify.spec import TokenizerSpec, TokenType, pieces_made_by
@@ -71,12 +72,30 @@ def ordinary_unmade(spec: TokenizerSpec, settings: Settings) -> list[int]:
     """Return the NORMAL tokens of several characters that no merge makes; none in families without merges."""
     if not settings.family.is_bpe or not spec.merges:
         return []
-    unmade = find_unmade(spec.merges, settings.ids)
-    if unmade is None:
-        made = set(pieces_made_by(spec.merges))
-        unmade = [id for piece, id in settings.ids.items() if piece not in made]
     normal, pieces = Attribute.NORMAL.value, settings.pieces
+    unmade = _unmade(spec.merges, settings.ids)
     return sorted(id for id in unmade if settings.attributes[id] == normal and len(pieces[id]) > 1)
+
+
+def _unmade(merges: Sequence[str], ids: Mapping[str, int]) -> Sequence[int]:
+    found = find_unmade(merges, ids)
+    if found is None:
+        made = set(pieces_made_by(merges))
+        found = [id for piece, id in ids.items() if piece not in made]
+    return found
+
+
+def lost_merges(spec: TokenizerSpec) -> frozenset[int]:
+    """Return the tokens of several characters that no merge makes among those that merges make.
+
+    Added tokens have ids before or after all of these, so merges are missing, and not types.
+    """
+    family = find_family(spec.model)
+    if family is None or not family.is_bpe or not spec.merges:
+        return frozenset()
+    unmade = set(_unmade(spec.merges, index_pieces(spec.tokens)))
+    made = [id for id in range(len(spec.tokens)) if id not in unmade]
+    return frozenset(id for id in unmade if made and made[0] < id < made[-1] and len(spec.tokens[id]) > 1)
 
 
 def never_made(spec: TokenizerSpec, settings: Settings) -> list[int]:
