@@ -1,5 +1,6 @@
 """Diagnose tokenizers small enough to see the fault at a glance, and real pairs."""
 
+import html
 from dataclasses import replace
 from pathlib import Path
 from unicodedata import normalize
@@ -8,12 +9,14 @@ import pytest
 
 from support.bare_tokenizer import Bare
 from support.fake_tokenizer import FakeTokenizer
+from support.faults.spellings import encoded_twice
 from support.paths import SAMPLE
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.case import Case
 from tokverify.cases.loading import load_cases
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.opened import Opened
+from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve
 from tokverify.references import open_reference
@@ -243,11 +246,14 @@ def test_a_model_that_ranks_by_its_own_scores_is_kept_if_a_token_is_all_that_is_
         ("llama", lambda text: normalize("NFKC", text), "as in the reference (they were normalized with NFKC)"),
         ("llama", lambda text: text.replace("\n", "\\n"), "as in the reference (line breaks and tabs were escaped)"),
         ("llama", lambda text: text.swapcase(), "as in the reference"),
+        ("llama", html.escape, "as in the reference (they were escaped for HTML)"),
         ("gpt2", lambda text: text.replace("Ġ", " "), "as in the reference (they had spaces instead of Ġ)"),
+        ("gpt2", to_byte_level, "as in the reference (their bytes were mapped to characters twice)"),
+        ("gpt2", encoded_twice, "as in the reference (their bytes were mapped to characters twice)"),
     ],
 )
 def test_the_cause_says_what_a_program_did_to_the_texts_of_tokens(model, change, reason):
-    words = ["größe", "ﬁx", "naïve", "x\ny"] if model == "llama" else ["Ġword", "Ġother"]
+    words = ["größe", "ﬁx", "naïve", "x\ny", "<b>"] if model == "llama" else ["Ġword", "Ġother", "ĠgrÃ¶ÃŁe"]
     made = {"llama": lambda: spm_spec(dict.fromkeys(words, -1.0)), "gpt2": lambda: bpe_spec((), tokens=words)}[model]
     right = made()
     tokens = [change(token) if token in words else token for token in right.tokens]
