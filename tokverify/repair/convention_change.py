@@ -6,9 +6,10 @@ sentencepiece token scores no higher than the one before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from math import log
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,10 @@ from tokverify.repair.change import TokenizerChange
 from tokverify.repair.probe.convention import all_splits, byte_level_merges, read_charsmaps
 from tokverify.repair.token_patch import kind_of, types_of
 from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import plural
-from tokverify.texts.token_text import is_filler
+from tokverify.texts.batch import Queries
+from tokverify.texts.token_text import is_filler, lost_merges
 
 if TYPE_CHECKING:
     from tokverify.repair.evidence import Evidence
@@ -38,6 +41,9 @@ def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     if sum(len(piece) ** 2 for _, piece in _normal_tokens(spec)) > _MOST_WORK:
         return
+    if restored := _restore_merges(_lost_pieces(evidence), current):
+        sentence = f"adding {plural(len(restored), 'merge')} for tokens that have none, but are used by the reference"
+        yield _set_merges(current + restored, sentence)
     recover = byte_level_merges if family.alphabet is Alphabet.BYTE_LEVEL else all_splits
     implied = recover(spec, [id for id, _ in _normal_tokens(spec)])
     yield from _merge_changes(current, implied)
@@ -52,6 +58,45 @@ def _merge_changes(current: list[str], implied: list[str]) -> Iterator[Tokenizer
     if current and missing and current + missing != implied:
         sentence = f"adding {plural(len(missing), 'merge')} implied by the order of the tokens"
         yield _set_merges(current + missing, sentence)
+
+
+def _lost_pieces(evidence: Evidence) -> list[str]:
+    """Return the tokens without a merge, among those that have one, to which the reference encodes their own texts."""
+    encoder, expected = evidence.encoder, evidence.facts.tokenizer
+    if encoder is None or expected is None:
+        return []
+    texts = {id: text for id in sorted(lost_merges(evidence.spec)) if (text := from_utf8(encoder.token_bytes(id)))}
+    answers = zip(texts, Queries(expected).encode_all(list(texts.values())), strict=True)
+    return [evidence.spec.tokens[id] for id, ids in answers if ids == [id]]
+
+
+def _restore_merges(lost: Sequence[str], merges: Sequence[str]) -> list[str]:
+    """Return merges for tokens that have lost theirs: of the two parts that the other merges make of each.
+
+    A merges.txt has a comment in its first line, and who takes all lines that begin with `#` for comments loses merges.
+    Trainers find doubled pieces, as `####` in lines of them, before the others.
+    """
+    ranks = {merge: rank for rank, merge in enumerate(merges)}
+    restored: list[str] = []
+    for piece in sorted(lost, key=lambda piece: (not _is_doubled(piece), len(piece), piece)):
+        parts = _apply_merges(piece, ranks)
+        if len(parts) == 2:  # noqa: PLR2004 - a merge has two parts
+            restored.append(" ".join(parts))
+            ranks[restored[-1]] = len(ranks)
+    return restored
+
+
+def _is_doubled(piece: str) -> bool:
+    middle = len(piece) // 2
+    return piece[:middle] == piece[middle:]
+
+
+def _apply_merges(piece: str, ranks: Mapping[str, int]) -> list[str]:
+    parts = list(piece)
+    while pairs := [(ranks[pair], at) for at, pair in enumerate(map(" ".join, pairwise(parts))) if pair in ranks]:
+        _, at = min(pairs)
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+    return parts
 
 
 def _set_merges(merges: Sequence[str], sentence: str) -> TokenizerChange:
