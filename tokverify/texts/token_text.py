@@ -94,8 +94,9 @@ def lost_merges(spec: TokenizerSpec) -> frozenset[int]:
     if family is None or not family.is_bpe or not spec.merges:
         return frozenset()
     unmade = set(_unmade(spec.merges, index_pieces(spec.tokens)))
-    made = [id for id in range(len(spec.tokens)) if id not in unmade]
-    return frozenset(id for id in unmade if made and made[0] < id < made[-1] and len(spec.tokens[id]) > 1)
+    ids = range(len(spec.tokens))
+    first, last = (next((id for id in order if id not in unmade), -1) for order in (ids, reversed(ids)))
+    return frozenset(id for id in unmade if first < id < last and len(spec.tokens[id]) > 1)
 
 
 def never_made(spec: TokenizerSpec, settings: Settings) -> list[int]:
