@@ -248,6 +248,17 @@ def test_tokens_that_end_a_generation_on_one_side_only_are_errors():
     assert lost.message == '1 token ends a generation in the reference only: 1 "b"'
 
 
+@pytest.mark.parametrize(
+    ("text", "severity"), [("<|reserved_special_token_4|>", INFO), ("<|eom_id|>", ERROR), ("<|tool_end|>", ERROR)]
+)
+def test_a_reserved_token_ends_no_answer(text, severity):
+    sides = Typed("a", "b", text), Typed("a", "b", text)
+    for side, ends in zip(sides, ({1}, {1, 2}), strict=True):
+        side.ends = GenerationEnds(frozenset(ends), are_all=True)
+    (found,) = differences(*sides, Aspect.ENDS)
+    assert (found.severity, found.ids) == (severity, (2,))
+
+
 def test_an_incomplete_list_of_ends_proves_nothing_about_the_others():
     assert differences(ending(0, 1), ending(1, are_all=False), Aspect.ENDS) == []
     assert differences(ending(1, are_all=False), ending(0, 1), Aspect.ENDS) == []

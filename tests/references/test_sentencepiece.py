@@ -179,4 +179,6 @@ def test_an_added_token_of_the_config_can_be_eos(chat):
 
 def test_added_tokens_of_the_config_are_decoded_unless_they_are_control_tokens(small, chat):
     the = encode(small, "the")
-    assert chat.decode([*the, 2002, 2000, *the]) == b"the<call>the"
+    assert chat.decode([*the, 2002, 2000, *the]) == b"the<call> the"
+    assert chat.decode([2002, *the]) == b"<call> the"
+    assert chat.decode([2000, *the]) == b"the"

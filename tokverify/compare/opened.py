@@ -119,13 +119,19 @@ class Opened:
 
     @cached_property
     def extended_spec(self) -> TokenizerSpec | None:
-        """What the reference declares, with the tokens after its last one that only the files beside it declare."""
+        """What the reference declares, with the tokens after its last one that only the files beside it declare.
+
+        Of these, the files may name one that ends a turn as EOS.
+        """
         from tokverify.sources.config import find_left_out
         from tokverify.sources.sentencepiece.reader import append_tokens, tokens_beside
 
         if self.spec is None or self.path is None or self.tokenizer is None or not find_left_out(self.tokenizer):
             return self.spec
-        return append_tokens(self.spec, tokens_beside(self.path, len(self.spec.tokens)))
+        size = len(self.spec.tokens)
+        roles = {role: id for role, id in self.special_ids.items() if id >= size}
+        extended = append_tokens(self.spec, tokens_beside(self.path, size))
+        return replace(extended, special_ids={**extended.special_ids, **roles})
 
     @property
     def is_llama_cpp(self) -> bool:

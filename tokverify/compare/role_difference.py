@@ -17,7 +17,7 @@ from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
-from tokverify.sources.config import generation_end_ids
+from tokverify.sources.config import find_left_out, generation_end_ids
 from tokverify.sources.gguf.keys import SPECIAL_IDS
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
@@ -148,7 +148,7 @@ def _role_difference(role: str, severity: Severity, message: str, ids: list[int]
 
 
 def _name(tokenizer: Tokenizer, id: int) -> str:
-    return f"{id} {quote(tokenizer.piece(id))}"
+    return f"{id} {quote(_pieces_of([id], tokenizer)[id])}"
 
 
 def _find_missing(lacking: Tokenizer, having: Tokenizer) -> Iterator[tuple[str, int]]:
@@ -198,13 +198,19 @@ def find_end_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[Tok
     extra = sorted(ours.ids - theirs.ids - reported)
     if lost and ours.are_all:
         template = template_of(actual) or template_of(expected)
-        beginning = [id for id in lost if begins_answers(expected.piece(id), template)]
-        if others := [id for id in lost if id not in beginning]:
+        pieces = _pieces_of(lost, expected)
+        beginning = [id for id in lost if begins_answers(pieces[id], template)]
+        # Llama 3.1 ends a generation at a token that Llama 3 reserves, and fine-tunes combine the files of both.
+        reserved = [id for id in lost if is_filler(pieces[id])]
+        if others := [id for id in lost if id not in {*beginning, *reserved}]:
             yield _end_difference(others, "reference", expected)
-        if beginning:
-            found = _end_difference(beginning, "reference", expected)
-            reason = "; the chat template begins answers with it, so none ends there"
-            yield replace(found, message=found.message + reason, severity=INFO)
+        for ids, reason in (
+            (beginning, "the chat template begins answers with it, so none ends there"),
+            (reserved, "a model does not write what is reserved, so no answer ends there"),
+        ):
+            if ids:
+                found = _end_difference(ids, "reference", expected)
+                yield replace(found, message=f"{found.message}; {reason}", severity=INFO)
     if extra and theirs.are_all:
         yield _end_difference(extra, "model", actual)
     elif unnamed := _select_turn_ends(extra, actual) if _has_generation_config(expected) else []:
@@ -247,8 +253,16 @@ def _ends_of(tokenizer: Tokenizer) -> GenerationEnds:
     return ends
 
 
+def _pieces_of(ids: Iterable[int], tokenizer: Tokenizer) -> dict[int, str]:
+    """Map ids to the texts of tokens, of which those that are added to a .model are only in the files beside it."""
+    pieces = {id: tokenizer.piece(id) for id in ids}
+    unnamed = [id for id, piece in pieces.items() if not piece]
+    beside = find_left_out(tokenizer) if unnamed else {}
+    return pieces | {id: beside.get(id, "") for id in unnamed}
+
+
 def _end_difference(ids: list[int], side: str, tokenizer: Tokenizer) -> TokenizerDifference:
     verb = "ends" if len(ids) == 1 else "end"
-    names = list_tokens(ids, {id: tokenizer.piece(id) for id in ids})
+    names = list_tokens(ids, _pieces_of(ids, tokenizer))
     message = f"{plural(len(ids), 'token')} {verb} a generation in the {side} only: {names}"
     return make_difference(Aspect.ENDS, ERROR, message, ids, facts=side)

@@ -155,13 +155,29 @@ class SentencePieceTokenizer:
         return TokenizerStages(None, (whole,), "it matches user-defined pieces inside its model")
 
     def decode(self, ids: Sequence[int]) -> bytes:
-        """Decode ids as the library does: control tokens vanish, and the unknown token is ` ⁇ `."""
+        """Decode ids as the library does: control tokens vanish, and the unknown token is ` ⁇ `.
+
+        Of the space that it adds before a text, it removes the first one only, so that nothing is lost behind an added
+        token.
+        """
         decoded = ""
         with raised_as(EncodeError, "sentencepiece cannot decode these ids"):
             for is_beside, group in groupby(ids, key=self._beside.__contains__):
                 part = list(group)
-                decoded += "".join(map(self._decode_added, part)) if is_beside else self._processor.decode(part)
+                if is_beside:
+                    decoded += "".join(map(self._decode_added, part))
+                elif decoded and self._word is not None:
+                    decoded += self._processor.decode([self._word, *part])[len(self.pieces[self._word]) :]
+                else:
+                    decoded += self._processor.decode(part)
         return decoded.encode()
+
+    @cached_property
+    def _word(self) -> int | None:
+        """An ordinary piece without a space; None if there is none."""
+        named = {*self._named_ids}
+        plain = (id for id, piece in enumerate(self.pieces) if piece.isascii() and piece.isalpha() and id not in named)
+        return next(plain, None)
 
     def _decode_added(self, id: int) -> str:
         text, type = self._beside[id]

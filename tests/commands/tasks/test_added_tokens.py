@@ -1,6 +1,7 @@
 """A .model with added tokens that only the files beside it declare: what `convert` writes is right everywhere."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,15 @@ from tokverify.case import Case
 from tokverify.commands.cli import main
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.run import verify_model
+from tokverify.report.finding import INFO
+from tokverify.report.fix import FixReport, fix_exit_code
 from tokverify.report.run import Status
+from tokverify.report.tokenizer_difference import Aspect
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.sentencepiece.reader import append_tokens
 from tokverify.sources.sentencepiece.reader import read_spec as read_model
+from tokverify.spec import TokenType
 
 ADDED = {"<|im_start|>": 90, "<|im_end|>": 91, "<tool>": 92}
 
@@ -72,3 +77,71 @@ def test_tokens_that_a_file_lacks_are_appended(folder: Path):
     cases = [Case(id=text, suite="made", text=text, add_special=False) for text in ("the <tool> fox", "<tool>", "fox")]
     fix_model(made, fixed, source, cases)
     assert list(read_spec(fixed).tokens[90:]) == list(ADDED)
+
+
+TEMPLATE = (
+    "{% for m in messages %}{{ '<|assistant|>' + m.content + '<|stop|>' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
+)
+
+
+@pytest.fixture
+def chat_model(tmp_path: Path) -> Path:
+    """A .model of merges; the files beside it add the token that ends turns, and call `</s>` not special."""
+    source = tmp_path / "tokenizer.model"
+    source.write_bytes(train_model(vocab_size=300, model_type="bpe", byte_fallback=True))
+    special = {"<|assistant|>": (300, False), "<|stop|>": (301, True), "</s>": (2, False)}
+    config = {
+        "add_bos_token": True,
+        "add_eos_token": False,
+        "eos_token": "<|stop|>",
+        "chat_template": TEMPLATE,
+        "added_tokens_decoder": {str(id): {"content": text, "special": flag} for text, (id, flag) in special.items()},
+    }
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": [300, 301]}))
+    return source
+
+
+def write_chat(source: Path, **changes: object) -> Path:
+    """Write what llama.cpp's converter makes of it."""
+    spec = append_tokens(read_model(source), {300: ("<|assistant|>", 3), 301: ("<|stop|>", 3)})
+    types = list(spec.types or ())
+    types[2] = TokenType.USER_DEFINED
+    special_ids = {**spec.special_ids, "eos": 301}
+    made = source.with_name("made.gguf")
+    write_gguf(made, replace(spec, **{"types": types, "special_ids": special_ids, **changes}))
+    return made
+
+
+def fix(made: Path, source: Path) -> FixReport:
+    texts = ("<|assistant|>the fox<|stop|>", "the</s>", "fox", "the fox jumps over the dog")
+    cases = [Case(id=text, suite="made", text=text) for text in texts]
+    return fix_model(made, None, source, cases)
+
+
+@pytest.mark.process
+def test_nothing_is_repaired_where_files_beside_a_model_name_its_eos_and_types(chat_model: Path):
+    made = write_chat(chat_model)
+    (end,) = [each for each in verify_model(made, chat_model, []).differences if each.aspect is Aspect.ENDS]
+    # <|assistant|> begins answers, so it ends none, although generation_config.json names it.
+    assert (end.severity, '300 "<|assistant|>"' in end.message) == (INFO, True)
+    report = fix(made, chat_model)
+    assert report.repair is None
+    assert fix_exit_code(report) == 0
+
+
+@pytest.mark.process
+def test_another_eos_than_that_of_the_files_beside_a_model_is_found(chat_model: Path):
+    made = write_chat(chat_model, special_ids={"unk": 0, "bos": 1, "eos": 2})
+    messages = [each.message for each in verify_model(made, chat_model, []).differences]
+    assert 'eos is 2 "</s>" in the model, but 301 "<|stop|>" in the reference' in messages
+    assert fix_exit_code(fix(made, chat_model)) == 1
+
+
+@pytest.mark.process
+def test_the_type_of_a_token_that_only_files_beside_a_model_declare_is_compared(chat_model: Path):
+    types = list(append_tokens(read_model(chat_model), {300: ("<|assistant|>", 1), 301: ("<|stop|>", 3)}).types or ())
+    report = fix(write_chat(chat_model, types=types), chat_model)
+    (check,) = [each for each in report.checks if each.name == "types of tokens"]
+    assert check.before == 1

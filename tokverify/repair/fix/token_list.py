@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tokverify.compare.opened import Opened
 
 _SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
+_MATCHED = (Attribute.CONTROL | Attribute.USER_DEFINED).value
 _ROLE_OF_KEY = {key: role for role, key in SPECIAL_IDS}
 _AROUND = frozenset(["bos", "eos"])
 ROLES = ("bos", "eos", "eot", "eom", "unk", "sep")
@@ -44,11 +45,16 @@ class TokenList:
     @cached_property
     def settings(self) -> Settings | None:
         """What llama.cpp would make of the reference; None if it does not declare types as a GGUF file does."""
-        declared = self._facts.gguf_spec
+        declared = self._declared
         if declared is None or declared.types is None:
             return _resolve(declared)
         types = converted_types(declared, declared.types, self._facts)
         return _resolve(replace(declared, types=types))
+
+    @property
+    def _declared(self) -> TokenizerSpec | None:
+        """What the reference declares as a GGUF file does, with the tokens that only the files beside it declare."""
+        return self._facts.extended_spec if self._facts.gguf_spec is not None else None
 
     def not_compared(self, encoder: Encoder | None) -> tuple[str, ...]:
         """Return what the reference does not tell about a tokenizer; None for one that llama.cpp refuses."""
@@ -75,7 +81,7 @@ class TokenList:
 
     @cached_property
     def _roles(self) -> Mapping[str, int]:
-        declared = self._facts.gguf_spec
+        declared = self._declared
         if self.settings is not None and declared is not None:
             # What llama.cpp takes for BOS and EOS by default is nothing that a .model says.
             unknown = frozenset() if self._facts.lists_all_roles else _AROUND.difference(declared.special_ids)
@@ -108,14 +114,19 @@ class TokenList:
         """Return the ids whose types llama.cpp would treat in another way."""
         if self.settings is None:
             return sorted(patches_by_probing(self._facts, encoder.spec))
-        unknown = self.settings.special_ids.get("unk")
+        unknown, contradicted = self.settings.special_ids.get("unk"), self._facts.contradicted_tokens
         pairs = enumerate(zip(encoder.settings.attributes, self.settings.attributes, strict=False))
         differing = {id: pair for id, pair in pairs if pair[0] != pair[1]}
-        if differing and (verbatim := _resolve(self._facts.gguf_spec)):
+        if differing and (verbatim := _resolve(self._declared)):
             # A marker may have the type that the reference declares, as well as that of converters.
             differing = {id: pair for id, pair in differing.items() if pair[0] != verbatim.attributes[id]}
-        # Converters write either of the two for `<unk>`.
-        return [id for id, pair in differing.items() if not (id == unknown and _are_special(*pair))]
+
+        def may_be_either(id: int, ours: int, theirs: int) -> bool:
+            # Converters write either of the two for `<unk>`, and publishers for a token on which their files disagree.
+            are_matched = bool(ours & _MATCHED and theirs & _MATCHED)
+            return (id == unknown and _are_special(ours, theirs)) or (id in contradicted and are_matched)
+
+        return [id for id, pair in differing.items() if not may_be_either(id, *pair)]
 
     def differing_roles(self, encoder: Encoder) -> list[str]:
         """Return the roles that have another token, or that end a generation on one side only."""
@@ -127,8 +138,8 @@ class TokenList:
         if self._facts.lists_all_roles:
             roles += [role for role in ROLES if role in ours and role not in self._roles]
         elif "eos" in self._roles:
-            # Of tokens that only files beside the reference declare, it says nothing.
-            ends = frozenset(id for id in ends if id < self._facts.listed_size)
+            # Of tokens that it does not list, the reference says nothing.
+            ends = frozenset(id for id in ends if id < len(self.settings.pieces))
         else:
             return roles
         return roles or (["eog"] if ends != self.settings.eog_ids else [])
