@@ -23,7 +23,7 @@ from tokverify.compare.contradiction import (
 from tokverify.compare.digest import make_difference
 from tokverify.compare.role_difference import find_end_differences
 from tokverify.compare.type_difference import find_type_differences
-from tokverify.report.finding import ERROR
+from tokverify.report.finding import ERROR, WARNING
 from tokverify.report.run import NEARLY_ALL, CaseResult, Report
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.gguf import keys
@@ -166,8 +166,11 @@ def _concerns(contradiction: Contradiction, difference: TokenizerDifference) -> 
 
 def _blame(difference: TokenizerDifference, contradiction: Contradiction) -> TokenizerDifference:
     message = f"{difference.message}; {_FAULT}{contradiction.sentence}"
-    # Whatever else explains it: a reference that contradicts itself is no standard.
-    severity = ERROR if difference.aspect is Aspect.AFFIXES else difference.severity
+    if difference.aspect is not Aspect.AFFIXES:
+        severity = difference.severity
+    else:
+        # Whatever else explains it: a reference that contradicts itself is no standard, unless its class is one.
+        severity = WARNING if contradiction.is_settled else ERROR
     return replace(difference, message=message, origin=Origin.REFERENCE, severity=severity)
 
 

@@ -57,6 +57,8 @@ _LLAMA = frozenset({"LlamaTokenizer", "LlamaTokenizerFast", "CodeLlamaTokenizer"
 
 The slow one of transformers 4 follows the file instead, unless `legacy` is false.
 """
+_OBEYING = re.compile(r"(Llama|CodeLlama|Gemma|Cohere)Tokenizer(Fast)?")
+"""The classes of transformers 4 that add BOS and EOS as tokenizer_config.json says (`update_post_processor`)."""
 _BYTE_LEVEL = re.compile(r"(GPT2|GPTNeoX|CodeGen|Roberta|Longformer|Bart|LED|Mvp|Blenderbot|Deberta)Tokenizer(Fast)?")
 """The classes of byte-level BPE of which the same is true if `ByteLevel` is the only stage."""
 _LOWERING = re.compile(
@@ -86,6 +88,8 @@ class Contradiction:
     """Whether the other place says that this is done: a token around a text or a space is added, a text lowercased."""
     text: str | None = None
     """The token that it says so of, if that is known."""
+    is_settled: bool = False
+    """Whether the other place is right: the class that it names does what it says, whatever the tokenizer does."""
     texts: tuple[str, ...] = ()
     """For a vocabulary: the tokens that have the `ids` in the other place; none if a file contradicts itself."""
 
@@ -170,6 +174,7 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
     except NotComparedError:
         return
     always = _added_by_class(config)
+    obeys = _OBEYING.fullmatch(str(config.get("tokenizer_class"))) is not None
     for role, ids in zip(("bos", "eos"), around, strict=True):
         flag, text = config.get(f"add_{role}_token"), token_text(config.get(f"{role}_token"))
         does = f"the tokenizer adds {'one' if ids else 'none'}"
@@ -182,9 +187,8 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
             )
             yield Contradiction(role, sentence, is_done=True, text=added)
         elif isinstance(flag, bool) and flag != bool(ids) and is_own:
-            yield Contradiction(
-                role, f"{_CONFIG} has add_{role}_token {str(flag).lower()}, but {does}", is_done=flag, text=text
-            )
+            sentence = f"{_CONFIG} has add_{role}_token {str(flag).lower()}, but {does}"
+            yield Contradiction(role, sentence, is_done=flag, text=text, is_settled=obeys)
         elif role == "bos" and flag is not False and not ids and text and _writes_bos(path, text):
             sentence = f"{_CONFIG} has bos_token {quote(text)}, and the chat template writes it, but {does}"
             yield Contradiction(role, sentence, is_done=True, text=text)
