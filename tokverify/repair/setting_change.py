@@ -25,6 +25,7 @@ from tokverify.sources.huggingface.telling_name import with_telling_name
 from tokverify.spec import TokenizerSpec
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import quote
+from tokverify.texts.token_text import is_filler
 from tokverify.tokenizer import EndListing
 
 if TYPE_CHECKING:
@@ -152,7 +153,8 @@ def declared_ends(evidence: Evidence) -> Iterator[TokenizerChange]:
     lost = sorted(
         id
         for id in ends.ids - others
-        if id < len(evidence.spec.tokens) and not begins_answers(expected.piece(id), template)
+        if id < len(evidence.spec.tokens)
+        if not is_filler(expected.piece(id)) and not begins_answers(expected.piece(id), template)
     )
     changes: list[TokenizerChange] = []
     for role in ("eot", "eom"):

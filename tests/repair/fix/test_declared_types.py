@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from support.limits import added
+from support.limits import added, bpe_document
 from support.made_vocabulary import bpe
 from support.mutation import Mutate, cut_tokens, respelled
 from support.rule_maker import gemma_json
 from support.sentencepiece_maker import train_model
+from support.spec_maker import bpe_spec
 from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.compare.convert.json_writer import write_json
@@ -114,3 +115,16 @@ def test_restored_markers_get_the_types_that_the_converter_gives_them(wrong: Mut
     fixed = read_spec(tmp_path / "fixed.gguf")
     assert list(fixed.tokens) == list(spec.tokens)
     assert list(fixed.types or ()) == list(spec.types or ())
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("text", "is_repaired"), [("<|reserved_special_token_4|>", False), ("<|stop|>", True)])
+def test_no_reserved_token_becomes_an_end(tmp_path: Path, text: str, is_repaired: bool):
+    spec = bpe_spec(["a b"], {"<eos>": CONTROL, text: CONTROL}, special_ids={"eos": 257})
+    tokens = [added(257, "<eos>"), added(258, text)]
+    (tmp_path / "tokenizer.json").write_text(json.dumps(bpe_document(spec, tokens)))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"eos_token": "<eos>"}))
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": [257, 258]}))
+    write_gguf(tmp_path / "model.gguf", spec)
+    fixed = fix_model(tmp_path / "model.gguf", None, tmp_path / "tokenizer.json")
+    assert (fixed.repair is not None) is is_repaired
