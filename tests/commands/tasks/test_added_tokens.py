@@ -12,7 +12,7 @@ from tokverify.case import Case
 from tokverify.commands.cli import main
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.run import verify_model
-from tokverify.report.finding import INFO
+from tokverify.report.finding import ERROR, INFO
 from tokverify.report.fix import FixReport, fix_exit_code
 from tokverify.report.run import Status
 from tokverify.report.tokenizer_difference import Aspect
@@ -145,3 +145,19 @@ def test_the_type_of_a_token_that_only_files_beside_a_model_declare_is_compared(
     report = fix(write_chat(chat_model, types=types), chat_model)
     (check,) = [each for each in report.checks if each.name == "types of tokens"]
     assert check.before == 1
+
+
+@pytest.mark.process
+def test_a_user_defined_piece_that_the_converter_leaves_ordinary_is_a_fault(tmp_path: Path):
+    source, made = tmp_path / "tokenizer.model", tmp_path / "made.gguf"
+    source.write_bytes(
+        train_model(vocab_size=300, model_type="bpe", byte_fallback=True, user_defined_symbols=["[DOC]"])
+    )
+    spec = read_model(source)
+    assert TokenType.USER_DEFINED in (spec.types or ())
+    types = [TokenType.NORMAL if type == TokenType.USER_DEFINED else type for type in spec.types or ()]
+    write_gguf(made, replace(spec, types=types))
+    report = verify_model(made, source, [Case(id="doc", suite="made", text="the [DOC]")])
+    (difference,) = [each for each in report.differences if each.aspect is Aspect.TYPES]
+    assert difference.severity is ERROR
+    assert "llama.cpp's converter does not read that a piece of a .model is user-defined" in difference.message
