@@ -227,7 +227,7 @@ def _find_way(piece: str, actual: _Typed, expected: _Typed, alike: Collection[in
     elif _Class.UNUSED in classes and is_filler(piece):
         severity, reason = INFO, "it is reserved or padding"
     elif _is_left_ordinary(actual, expected):
-        reason = "llama.cpp's converter does not read that a piece of a .model is user-defined"
+        reason = "llama.cpp's converter makes them so of a .model"
     return _Way(severity, actual.meaning, expected.meaning, reason, origin)
 
 

@@ -160,4 +160,4 @@ def test_a_user_defined_piece_that_the_converter_leaves_ordinary_is_a_fault(tmp_
     report = verify_model(made, source, [Case(id="doc", suite="made", text="the [DOC]")])
     (difference,) = [each for each in report.differences if each.aspect is Aspect.TYPES]
     assert difference.severity is ERROR
-    assert "llama.cpp's converter does not read that a piece of a .model is user-defined" in difference.message
+    assert "llama.cpp's converter makes them so of a .model" in difference.message

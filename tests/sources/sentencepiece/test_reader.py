@@ -77,6 +77,7 @@ def test_every_field_has_its_place(read):
         "suppressed": None,
         "unread_keys": (),
         "mistyped_keys": {},
+        "embedding_rows": None,
         "left_out": (),
     }
 

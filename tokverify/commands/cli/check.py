@@ -62,7 +62,7 @@ class CheckOptions(BaselineOptions):
 @takes(CheckOptions)
 @report_options(FORMATS["check"])
 def check(options: CheckOptions) -> int:
-    """Check models by cases, static rules and chat templates, with one verdict.
+    """Check cases, static rules and chat templates: one verdict.
 
     This is the command for CI. MODEL is a file, a directory or a pattern of GGUF files, a name such as
     hf:org/name:Q4_K_M or hf:org/*, or the name of a configured model; without any, all models in tokverify.toml or

@@ -26,7 +26,7 @@ from tokverify.text.visible import visible_message
 from tokverify.text.wording import list_items, plural, truncate_words, verb
 
 _MAX_CAUSES = 4
-_MAX_CAUSE = 200
+_MAX_CAUSE = 220
 _SEVERAL = 3
 
 _NAMES: Mapping[Aspect, str] = {
