@@ -236,14 +236,11 @@ class Opened:
         """
         if not isinstance(self.tokenizer, DocumentHolding):
             return None
-        from tokverify.sources.config import cleans_spaces, special_texts
-        from tokverify.sources.huggingface.document import parse
+        from tokverify.sources.huggingface.document import parse, parse_beside
         from tokverify.sources.huggingface.tables import tables_of
 
-        texts = special_texts(self.path) if self.path else {}
-        cleans = cleans_spaces(self.path) if self.path else None
-        content, source = self.tokenizer.tokenizer_json(), str(self.path or self.source)
-        return parse(content, source, texts, tables_of(self.tokenizer), cleans_spaces=cleans)
+        content, tables = self.tokenizer.tokenizer_json(), tables_of(self.tokenizer)
+        return parse_beside(self.path, content, tables) if self.path else parse(content, self.source, {}, tables)
 
     @cached_property
     def spec(self) -> TokenizerSpec | None:

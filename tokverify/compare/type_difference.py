@@ -18,7 +18,8 @@ from tokverify.spec import TokenType, TokenTypes
 from tokverify.text.wording import list_tokens, plural
 from tokverify.texts.batch import NotComparedError, Queries
 from tokverify.texts.matching_text import find_alike
-from tokverify.texts.token_text import is_filler, is_marker, never_made
+from tokverify.texts.token_text import is_filler, is_marker
+from tokverify.texts.unmade_token import never_made
 from tokverify.texts.vocabulary import to_type, types_of
 from tokverify.tokenizer import Declaring, Tokenizer, TypeListing, pieces_of
 

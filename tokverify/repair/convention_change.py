@@ -24,7 +24,8 @@ from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import plural
 from tokverify.texts.batch import Queries
-from tokverify.texts.token_text import is_filler, lost_merges
+from tokverify.texts.token_text import is_filler
+from tokverify.texts.unmade_token import lost_merges
 
 if TYPE_CHECKING:
     from tokverify.repair.evidence import Evidence

@@ -17,7 +17,7 @@ from tokverify.repair.probe import ProbedTokens, probe_tokens
 from tokverify.repair.token_patch import TokenPatch, kind_of, set_type, types_of
 from tokverify.repair.type_change import converted_types, type_effect
 from tokverify.spec import TokenizerSpec, TokenType, to_types
-from tokverify.texts.token_text import lost_merges
+from tokverify.texts.unmade_token import lost_merges
 from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from tokverify.repair.token_patch import (
     types_of,
 )
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type, to_types
-from tokverify.texts.token_text import lost_merges
+from tokverify.texts.unmade_token import lost_merges
 
 if TYPE_CHECKING:
     from tokverify.compare.opened import Opened

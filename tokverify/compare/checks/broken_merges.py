@@ -14,7 +14,8 @@ from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import MERGES
 from tokverify.spec import pieces_made_by
 from tokverify.text.wording import list_items, list_tokens, plural, quote
-from tokverify.texts.token_text import PLACEHOLDER, ordinary_unmade
+from tokverify.texts.token_text import PLACEHOLDER
+from tokverify.texts.unmade_token import ordinary_unmade
 
 _TOLERATED_SHARE = 0.01
 """Of the vocabulary; a few tokens that no merge makes are found in many real models."""

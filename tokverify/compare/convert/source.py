@@ -10,11 +10,10 @@ from tokverify.engine.encoder import Encoder
 from tokverify.errors import UnsupportedError
 from tokverify.references.file import FILE_REFERENCES
 from tokverify.references.reference import FoundReference
-from tokverify.sources.config import cleans_spaces, special_texts, template_fields
+from tokverify.sources.config import template_fields
 from tokverify.sources.huggingface.bpe import split_probes as split_document_probes
 from tokverify.sources.huggingface.conversion import convert_leniently
-from tokverify.sources.huggingface.document import Document
-from tokverify.sources.huggingface.document import parse as parse_json
+from tokverify.sources.huggingface.document import Document, parse_beside
 from tokverify.sources.huggingface.tables import tables_of
 from tokverify.sources.huggingface.vocabulary_files import build_document
 from tokverify.sources.location import file_and_rest, read_file
@@ -66,8 +65,7 @@ _DOCUMENTS: Mapping[str, Callable[[Path], bytes]] = {"tokenizers": read_file, "v
 
 
 def _open_document(path: Path, kind: str, found: FoundReference) -> Source:
-    content, tables = _DOCUMENTS[kind](path), tables_of(found.tokenizer)
-    document = parse_json(content, str(path), special_texts(path), tables, cleans_spaces=cleans_spaces(path))
+    document = parse_beside(path, _DOCUMENTS[kind](path), tables_of(found.tokenizer))
     fitted = convert_leniently(document)
     spec = replace(fitted.spec, **template_fields(path))
     lost = (*fitted.spec.left_out, *_unused_parts(fitted.document))

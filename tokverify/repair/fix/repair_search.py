@@ -44,7 +44,7 @@ from tokverify.texts.batch import Known
 from tokverify.texts.competing_text import CompetingTexts, rank_alike
 from tokverify.texts.frame import pack_texts
 from tokverify.texts.target_text import SUITE, general_cases, in_contexts, is_generated, split_texts, target_cases
-from tokverify.texts.token_text import never_made
+from tokverify.texts.unmade_token import never_made
 from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tokverify.errors import UnsupportedError
-from tokverify.sources.config import cleans_spaces, special_texts, template_fields
+from tokverify.sources.config import template_fields
 from tokverify.sources.huggingface.bpe import convert_bpe
-from tokverify.sources.huggingface.document import Document, parse
+from tokverify.sources.huggingface.document import Document, parse_beside
 from tokverify.sources.huggingface.pipeline import find_pipeline
 from tokverify.sources.huggingface.stage import RUNS_OF_SPACES, Stage, pre_tokenizer_of
 from tokverify.sources.huggingface.tables import NativeTables
@@ -88,8 +88,7 @@ def convert_content(path: Path, content: bytes, native: NativeTables | None = No
         content: The content of the tokenizer.json.
         native: Its tables, if they have been read before.
     """
-    document = parse(content, str(path), special_texts(path), native, cleans_spaces=cleans_spaces(path))
-    fitted = convert_leniently(document)
+    fitted = convert_leniently(parse_beside(path, content, native))
     return replace(fitted.spec, **template_fields(path))
 
 

@@ -6,9 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokverify.errors import BrokenFileError, UnsupportedError
+from tokverify.sources import config
 from tokverify.sources.huggingface.expansion import require_bounded, require_valid_charsmaps
 from tokverify.sources.huggingface.stage import Stage, stages_of
 from tokverify.sources.huggingface.tables import NativeTables, Tables, read_tables
@@ -71,6 +73,11 @@ class Document:
     def unsupported(self, part: str, problem: str = "GGUF cannot express it") -> UnsupportedError:
         """Build the error for a valid part that has no equivalent in GGUF."""
         return UnsupportedError(f"{self.source}: {part}: {problem}")
+
+
+def parse_beside(path: Path, data: bytes, native: NativeTables | None = None) -> Document:
+    """Parse the content of a tokenizer.json, with what the files beside it say; arguments and errors as for `parse`."""
+    return parse(data, str(path), config.special_texts(path), native, cleans_spaces=config.cleans_spaces(path))
 
 
 def parse(
