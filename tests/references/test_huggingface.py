@@ -1,6 +1,7 @@
 import base64
 import json
 import os
+import re
 from array import array
 
 import pytest
@@ -137,6 +138,16 @@ def test_anything_but_a_tokenizer_json_gives_one_line(content, why):
     with pytest.raises(BrokenFileError, match=f"here: {why}") as caught:
         from_json(content, source="here")
     assert "\n" not in str(caught.value)
+
+
+def test_a_message_is_about_the_document_itself():
+    tokenizers = pytest.importorskip("tokenizers")
+    model = {"type": "BPE", "vocab": {"a": 0}, "merges": [["a", "b"]]}
+    content = json.dumps({"version": "1.0", "model": model, "decoder": {"type": "Poem"}}, indent=1).encode()
+    with pytest.raises(Exception, match="line 1[0-9] column") as expected:
+        tokenizers.Tokenizer.from_buffer(content)
+    with pytest.raises(BrokenFileError, match=re.escape(str(expected.value))):
+        from_json(content, source="here")
 
 
 def test_provenance(tokenizer_json):

@@ -14,6 +14,8 @@ pub struct Tables {
     pub merges: Option<Joined>,
     /// The document with an empty `vocab`, and with empty `merges` if those could be read.
     pub rest: Vec<u8>,
+    /// The document with its merges as strings; None if they are not all pairs, or one cannot be written as a string.
+    pub compact: Option<Vec<u8>>,
 }
 
 /// Strings that are joined with NUL; none of them contains one.
@@ -54,11 +56,40 @@ pub fn read_tables(document: &[u8]) -> Option<Tables> {
     let vocab = model.vocab?.get();
     let pieces = order_by_id(Vocab::deserialize(&mut json(vocab)).ok()?)?;
     let mut emptied = vec![vocab];
-    let merges = model.merges.and_then(|merges| read_merges(merges.get()));
-    if merges.is_some() {
-        emptied.extend(model.merges.map(RawValue::get));
+    let mut tables = Tables { pieces, merges: None, rest: Vec::new(), compact: None };
+    if let Some(written) = model.merges.map(RawValue::get)
+        && let Some(merges) = read_merges(written)
+    {
+        emptied.push(written);
+        if merges.pairs > 0 && merges.pairs == merges.joined.count {
+            tables.compact = with_strings(document, written, &merges.joined);
+        }
+        tables.merges = Some(merges.joined);
     }
-    Some(Tables { pieces, merges, rest: without_content(document, emptied) })
+    tables.rest = without_content(document, emptied);
+    Some(tables)
+}
+
+/// The beginning of lines that the library skips in the notation of old files.
+const VERSION_LINE: &[u8] = b"#version";
+
+/// Return a document with its merges as strings, as in old files; None if the library would skip one of the strings.
+fn with_strings(document: &[u8], written: &str, merges: &Joined) -> Option<Vec<u8>> {
+    let mut strings = merges.bytes.split(|&byte| byte == 0);
+    if strings.clone().any(|merge| merge.starts_with(VERSION_LINE)) {
+        return None;
+    }
+    let start = written.as_ptr() as usize - document.as_ptr() as usize;
+    let mut compact = Vec::with_capacity(document.len());
+    compact.extend_from_slice(&document[..=start]);
+    let mut separator: &[u8] = b"";
+    strings.try_for_each(|merge| {
+        compact.extend_from_slice(separator);
+        separator = b",";
+        serde_json::to_writer(&mut compact, std::str::from_utf8(merge).ok()?).ok()
+    })?;
+    compact.extend_from_slice(&document[start + written.len() - 1..]);
+    Some(compact)
 }
 
 fn json(value: &str) -> serde_json::Deserializer<serde_json::de::StrRead<'_>> {
@@ -78,8 +109,8 @@ fn order_by_id(Vocab(pieces): Vocab<'_>) -> Option<Joined> {
 }
 
 /// Return the merges, which are pairs of pieces, or in old files strings; None if a piece is empty or has a space.
-fn read_merges(merges: &str) -> Option<Joined> {
-    Merges::deserialize(&mut json(merges)).ok().map(|Merges(joined)| joined)
+fn read_merges(merges: &str) -> Option<Merges> {
+    Merges::deserialize(&mut json(merges)).ok()
 }
 
 /// Return a document without what is between the brackets of some of its values.
@@ -211,37 +242,42 @@ impl<'de> Visitor<'de> for VocabVisitor {
 }
 
 /// Merges, read one by one.
-struct Merges(Joined);
+#[derive(Default)]
+struct Merges {
+    joined: Joined,
+    /// How many are written as pairs.
+    pairs: usize,
+}
 
 impl<'de> Deserialize<'de> for Merges {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(MergesVisitor).map(Self)
+        deserializer.deserialize_seq(MergesVisitor)
     }
 }
 
 struct MergesVisitor;
 
 impl<'de> Visitor<'de> for MergesVisitor {
-    type Value = Joined;
+    type Value = Merges;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("merges")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-        let mut merges = Joined::default();
+        let mut merges = Merges::default();
         while list.next_element_seed(MergeReader(&mut merges))?.is_some() {}
         Ok(merges)
     }
 }
 
 /// Appends a merge to others.
-struct MergeReader<'merges>(&'merges mut Joined);
+struct MergeReader<'merges>(&'merges mut Merges);
 
 impl MergeReader<'_> {
     fn push<E: Error>(self, left: &str, right: &str) -> Result<(), E> {
         let is_piece = |text: &str| !text.is_empty() && !text.as_bytes().contains(&b' ');
-        let pushed = (is_piece(left) && is_piece(right)).then(|| self.0.push(&[left, " ", right])).flatten();
+        let pushed = (is_piece(left) && is_piece(right)).then(|| self.0.joined.push(&[left, " ", right])).flatten();
         pushed.ok_or_else(|| E::custom("a piece of a merge is empty, or contains a space or NUL"))
     }
 }
@@ -263,7 +299,10 @@ impl<'de> Visitor<'de> for MergeReader<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
         match (list.next_element()?, list.next_element()?, list.next_element::<IgnoredAny>()?) {
-            (Some(Text(left)), Some(Text(right)), None) => self.push(&left, &right),
+            (Some(Text(left)), Some(Text(right)), None) => {
+                self.0.pairs += 1;
+                self.push(&left, &right)
+            }
             _ => Err(Error::custom("a merge has another number of pieces")),
         }
     }
@@ -316,6 +355,12 @@ mod tests {
         Some((list(tables.pieces), tables.merges.map(list), text(tables.rest)))
     }
 
+    fn compact(merges: &str) -> Option<String> {
+        let document = format!(r#"{{"model": {{"vocab": {{"a": 0}}, "merges": {merges}, "x": 1}}}}"#);
+        let compact = read_tables(document.as_bytes())?.compact;
+        compact.map(|bytes| String::from_utf8(bytes).expect("it was a string"))
+    }
+
     fn pieces(document: &str) -> Option<Vec<String>> {
         read(document).map(|(pieces, ..)| pieces)
     }
@@ -363,6 +408,19 @@ mod tests {
             let document = format!(r#"{{"model": {{"vocab": {{"a": 0}}, "merges": {merges}}}}}"#);
             let rest = format!(r#"{{"model": {{"vocab": {{}}, "merges": {merges}}}}}"#);
             assert_eq!(read(&document), Some((vec!["a".into()], None, rest)));
+        }
+    }
+
+    #[test]
+    fn pairs_become_strings() {
+        let expected = r#"{"model": {"vocab": {"a": 0}, "merges": ["a é","\" \n"], "x": 1}}"#;
+        assert_eq!(compact(r#"[["a", "\u00e9"], [ "\"" , "\n" ]]"#), Some(expected.into()));
+    }
+
+    #[test]
+    fn merges_that_the_library_reads_otherwise_as_strings_stay_pairs() {
+        for merges in [r#"["a b"]"#, r#"[["a", "b"], "b c"]"#, r##"[["a", "b"], ["#version", "1"]]"##, "[]", "null"] {
+            assert_eq!(compact(merges), None);
         }
     }
 

@@ -36,15 +36,17 @@ pub fn join_strings<'py>(
 /// Strings joined with NUL, and their number.
 type PyJoined<'py> = (Bound<'py, PyBytes>, usize);
 
-/// Return the rest of a tokenizer.json, its pieces, and its merges; see `tokenizer_json::read_tables`.
+/// The rest of a tokenizer.json, its pieces, its merges, and the document with merges as strings.
+type PyTables<'py> = (Bound<'py, PyBytes>, PyJoined<'py>, Option<PyJoined<'py>>, Option<Bound<'py, PyBytes>>);
+
+/// Return the tables of a tokenizer.json; see `tokenizer_json::read_tables`.
 #[pyfunction]
-pub fn read_tables<'py>(
-    document: &Bound<'py, PyBytes>,
-) -> Option<(Bound<'py, PyBytes>, PyJoined<'py>, Option<PyJoined<'py>>)> {
+pub fn read_tables<'py>(document: &Bound<'py, PyBytes>) -> Option<PyTables<'py>> {
     let (py, bytes) = (document.py(), document.as_bytes());
     let tables = py.detach(|| tokenizer_json::read_tables(bytes))?;
     let bound = |joined: Joined| (PyBytes::new(py, &joined.bytes), joined.count);
-    Some((PyBytes::new(py, &tables.rest), bound(tables.pieces), tables.merges.map(bound)))
+    let compact = tables.compact.map(|bytes| PyBytes::new(py, &bytes));
+    Some((PyBytes::new(py, &tables.rest), bound(tables.pieces), tables.merges.map(bound), compact))
 }
 
 /// Return the indices at which two lists of strings differ, both joined with NUL, up to the end of the longer one.

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import tokenizers
 
 from support.real_data import SHARED
 from tokverify.engine.engine_choice import usable_native_module
@@ -70,3 +71,37 @@ def test_a_whole_model_is_read_if_its_merges_are_unusual(monkeypatch):
     data = write({"a": 0, "b": 1, "a b": 2}, [["a", "b"], ["a b", "a"]])
     with pytest.raises(UnsupportedError, match="merge 1 contains a space"):
         convert_both(data, monkeypatch)
+
+
+def load_compact(data: bytes) -> tokenizers.Tokenizer | None:
+    """Load what is read in place of a tokenizer.json, if anything."""
+    tables = read_tables(data)
+    return tokenizers.Tokenizer.from_buffer(tables.compact) if tables and tables.compact else None
+
+
+@pytest.mark.parametrize("name", ["gemma-3", "gemma-4"])
+def test_the_library_makes_the_same_of_merges_as_strings(shared, name):
+    pytest.importorskip("tokverify._native")
+    data = (SHARED / "vocabs" / f"{name}.tokenizer.json").read_bytes()
+    compact = load_compact(data)
+    assert compact
+    assert compact.to_str() == tokenizers.Tokenizer.from_buffer(data).to_str()
+
+
+@pytest.mark.parametrize("piece", ['"', "\\", "\n", "\u2028", "é", "😀", "#", "#versions", "\x7f"])
+def test_the_library_makes_the_same_of_any_piece(piece):
+    pytest.importorskip("tokverify._native")
+    data = write({piece: 0, "a": 1, f"a{piece}": 2}, [["a", piece]])
+    compact = load_compact(data)
+    assert compact
+    assert compact.to_str() == tokenizers.Tokenizer.from_buffer(data).to_str()
+
+
+@pytest.mark.parametrize(
+    "merges",
+    [[], ["a b"], [["a", "b"], "a b"], [["#version", "b"]], [["a ", "b"]], [["a", "b", "a"]]],
+    ids=["none", "strings", "both", "a line that is skipped", "a space", "three pieces"],
+)
+def test_other_merges_are_not_rewritten(merges):
+    pytest.importorskip("tokverify._native")
+    assert load_compact(write({"a": 0, "b": 1, "ab": 2, "#version": 3}, merges)) is None

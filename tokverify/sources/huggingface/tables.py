@@ -21,6 +21,8 @@ class NativeTables(NamedTuple):
     """The pieces of the model by id, without added tokens. One that is listed twice counts twice."""
     merges: JoinedStrings | None
     """The merges in their order, each with a space between its two pieces; None if one is written in another way."""
+    compact: bytes | None
+    """The document with its merges as strings, as in old files; None if they are not all pairs, or one cannot be."""
 
 
 def read_tables(document: bytes) -> NativeTables | None:
@@ -33,8 +35,8 @@ def read_tables(document: bytes) -> NativeTables | None:
     found = module.read_tables(document) if module else None
     if found is None:
         return None
-    rest, pieces, merges = found
-    return NativeTables(rest, JoinedStrings(*pieces), JoinedStrings(*merges) if merges else None)
+    rest, pieces, merges, compact = found
+    return NativeTables(rest, JoinedStrings(*pieces), JoinedStrings(*merges) if merges else None, compact)
 
 
 @runtime_checkable
