@@ -5,6 +5,7 @@ A spec contains what a file *declares*; `tokverify.engine.settings` determines w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -53,6 +54,10 @@ def to_types(values: Iterable[int]) -> list[TokenType]:
     return list(map(_BY_VALUE.__getitem__, values))
 
 
+_FEW = 8
+"""Up to this fraction of the types is found one by one."""
+
+
 class TokenTypes(Sequence[TokenType]):
     """Types of tokens by id, which take one byte each."""
 
@@ -86,9 +91,12 @@ class TokenTypes(Sequence[TokenType]):
 
 def ids_of_type(types: Iterable[int] | None, *wanted: TokenType) -> list[int]:
     """Return the ids with one of these types, of many in a tenth of the time that comparing each with members takes."""
-    values = types.values if isinstance(types, TokenTypes) else types or ()
-    codes = frozenset(type.value for type in wanted)
-    return list(compress(count(), map(codes.__contains__, values)))
+    codes = bytes(type.value for type in wanted)
+    if isinstance(types, TokenTypes):
+        if sum(map(types.values.count, codes)) < len(types) // _FEW:
+            return [match.start() for match in re.finditer(b"[%b]" % re.escape(codes), types.values)]
+        types = types.values
+    return list(compress(count(), map(frozenset(codes).__contains__, types or ())))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from tokverify.engine.joined_strings import find_changed
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.spelling import text_of_bytes
 from tokverify.repair.token_patch import kind_of, name_tokens, types_of
 from tokverify.spec import TokenizerSpec, TokenType
-from tokverify.text.sequence import common_length
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import plural
 from tokverify.texts.batch import Queries
@@ -63,7 +63,7 @@ class Shift:
 
 def find_shift(ours: Sequence[object], theirs: Sequence[object]) -> Shift | None:
     """Recognize an insertion or a deletion by the first difference of two vocabularies; None if it is neither."""
-    at = common_length(ours, theirs)
+    at = next(iter(find_changed(ours, theirs)), min(len(ours), len(theirs)))
     for count in range(1, _MOST + 1):
         for is_insertion in (True, False):
             left, right = (at + count, at) if is_insertion else (at, at + count)

@@ -21,7 +21,7 @@ from tokverify.sources.huggingface.post_processor import ids_around
 from tokverify.sources.huggingface.space import read_spaces
 from tokverify.sources.huggingface.vocabulary import Vocabulary, special_ids, vocabulary
 from tokverify.sources.nearest_pattern import nearest_names, probe_texts, split_bytes
-from tokverify.spec import TokenizerSpec, TokenType, piece_made_by, pieces_made_by
+from tokverify.spec import TokenizerSpec, TokenType, piece_made_by
 from tokverify.system.library_error import raised_as
 from tokverify.text.wording import short_repr
 
@@ -113,9 +113,9 @@ def splitter_of(document: Document) -> Callable[[str], list[str]]:
 def _sentencepiece(document: Document) -> TokenizerSpec:
     if document.model.get("ignore_merges"):
         raise document.unsupported("model.ignore_merges", "GGUF cannot express it for pieces written with `▁`")
-    merges = list(join_merges(document))
+    merges = join_merges(document)
     spaces = read_spaces(document, document.normalizer, document.pre_tokenizer)
-    spaces.require_inside_words(document, pieces_made_by(merges))
+    spaces.require_inside_words(document, map(piece_made_by, merges))
     around = ids_around(document)
     words = vocabulary(
         document,
@@ -182,7 +182,7 @@ def _scores(merges: Sequence[str], words: Vocabulary) -> list[float] | None:
     """Return scores by id that produce the same order of merges as the ranks; None if there are none."""
     formed: set[str] = set()
     previous = ""
-    for piece in pieces_made_by(merges):
+    for piece in map(piece_made_by, merges):
         if piece != previous and piece in formed:
             return None
         formed.add(piece)
