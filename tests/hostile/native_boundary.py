@@ -154,6 +154,7 @@ def check_strings(source: random.Random) -> None:
     assert all(id is None or table.piece(id) is not None for id in found_ids)
     differing = module.find_differing(window, b"\0".join(strings))
     assert differing == sorted(set(differing))
+    assert module.pack_strings(b"\0".join(strings), order == ">").endswith(strings[-1] if strings else b"")
     module.read_tables(b'{"model": {"vocab": {"%b": %d}}}' % (source.randbytes(3), number(source) % 10**20))
 
 

@@ -6,7 +6,7 @@ import hashlib
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 _BIG_ENDIAN = "a big-endian machine, such as s390x; llama.cpp loads it on no other (gguf-convert-endian converts it)"
 _MOST_SECONDS = 2
+_SPLIT_TEXTS = 1024
+"""How many texts that were split are remembered: all cases, and those that tell pre-tokenizers apart."""
 # Metadata is far smaller. Hashing tens of gigabytes of tensors would take longer than everything else.
 _MAX_HASHED_BYTES = 256 * 2**20
 
@@ -385,7 +387,8 @@ class Opened:
             return None
         from tokverify.sources.huggingface.bpe import splitter_of
 
-        return splitter_of(document)
+        # The search for a repair asks for the same texts in each round.
+        return lru_cache(_SPLIT_TEXTS)(splitter_of(document))
 
     @property
     def ignore_merges(self) -> bool | None:

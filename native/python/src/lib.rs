@@ -124,7 +124,7 @@ mod _native {
     #[pymodule_export]
     use crate::scores::descends;
     #[pymodule_export]
-    use crate::strings::{find_differing, join_strings, read_tables};
+    use crate::strings::{find_differing, join_strings, pack_strings, read_tables};
 
     /// Compared with `INTERFACE` in `tokverify/engine/engine_choice.py`.
     #[pymodule_export]

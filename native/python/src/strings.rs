@@ -1,4 +1,4 @@
-//! Read the strings of tokenizer files.
+//! Read and pack the strings of tokenizer files.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -31,6 +31,18 @@ pub fn join_strings<'py>(
         taken += 1;
     }
     (window.as_bytes().len() - rest.len(), taken, PyBytes::new(window.py(), &joined))
+}
+
+/// Return strings that are joined with NUL, at least one, each after its length, as GGUF stores them.
+#[pyfunction]
+pub fn pack_strings<'py>(joined: &Bound<'py, PyBytes>, is_big_endian: bool) -> Bound<'py, PyBytes> {
+    let mut packed = Vec::with_capacity(joined.as_bytes().len() * 2);
+    for string in joined.as_bytes().split(|&byte| byte == 0) {
+        let length = string.len() as u64;
+        packed.extend_from_slice(&if is_big_endian { length.to_be_bytes() } else { length.to_le_bytes() });
+        packed.extend_from_slice(string);
+    }
+    PyBytes::new(joined.py(), &packed)
 }
 
 /// Strings joined with NUL, and their number.

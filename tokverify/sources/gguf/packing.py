@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
+from tokverify.engine.engine_choice import usable_native_module
+from tokverify.engine.joined_strings import join
 from tokverify.sources.gguf.cursor import ValueType
 from tokverify.sources.gguf.metadata import Value
 from tokverify.text.utf8 import to_bytes
@@ -31,8 +34,16 @@ def pack_value(value: Value, order: str) -> bytes:
         return struct.pack(order + _CODES[value.type], value.data)
     head = struct.pack(order + "IQ", value.element_type, len(value.data))
     if value.element_type is ValueType.STRING:
-        return head + b"".join([_pack_string(text, order) for text in value.data])
+        return head + _pack_strings(value.data, order)
     return head + struct.pack(f"{order}{len(value.data)}{_CODES[value.element_type]}", *value.data)
+
+
+def _pack_strings(strings: Sequence[str], order: str) -> bytes:
+    module, joined = usable_native_module(), join(strings)
+    if module and strings and joined.count(b"\0") == len(strings) - 1:
+        packed: bytes = module.pack_strings(joined, order == ">")
+        return packed
+    return b"".join([_pack_string(text, order) for text in strings])
 
 
 def _pack_string(text: str, order: str) -> bytes:
