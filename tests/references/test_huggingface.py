@@ -144,7 +144,7 @@ def test_a_message_is_about_the_document_itself():
     tokenizers = pytest.importorskip("tokenizers")
     model = {"type": "BPE", "vocab": {"a": 0}, "merges": [["a", "b"]]}
     content = json.dumps({"version": "1.0", "model": model, "decoder": {"type": "Poem"}}, indent=1).encode()
-    with pytest.raises(Exception, match="line 1[0-9] column") as expected:
+    with pytest.raises(Exception, match=r"line 1[0-9] column") as expected:
         tokenizers.Tokenizer.from_buffer(content)
     with pytest.raises(BrokenFileError, match=re.escape(str(expected.value))):
         from_json(content, source="here")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
@@ -101,7 +101,7 @@ class ByteFallback:
 class MergeCosts:
     """The merges of a vocabulary; the cheapest adjacent pair is merged first."""
 
-    merges: frozenset[str]
+    merges: Set[str]
     """All merges that a text can exercise."""
     costs: Mapping[str, float]
     """The cost of each pair, written as its two parts joined by `separator`."""

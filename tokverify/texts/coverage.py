@@ -12,7 +12,7 @@ are looked up before merging (`ignore_merges`), a piece counts as if it had been
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import pairwise
 from math import inf
 
@@ -56,12 +56,12 @@ class CoverageCounter:
         return FuzzCoverage(self.pieces, merges)
 
 
-def _merges(tokenizer: Tokenizer) -> tuple[set[str], Callable[[str], Iterable[str]]]:
+def _merges(tokenizer: Tokenizer) -> tuple[Set[str], Callable[[str], Iterable[str]]]:
     """Return all merges, and a function from a piece to the merges that build it."""
     if isinstance(tokenizer, Encoder):
         merging = tokenizer.settings.family.merge_costs(tokenizer.spec, tokenizer.settings)
         if merging is not None:
-            return set(merging.merges), lambda piece: steps(piece, merging.costs, merging.separator)
+            return merging.merges, lambda piece: steps(piece, merging.costs, merging.separator)
     return set(), lambda _: ()
 
 

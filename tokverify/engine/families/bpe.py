@@ -53,10 +53,9 @@ class _BpeFamily(ByteLevelFamily):
     def merge_costs(self, spec: TokenizerSpec, settings: Settings) -> MergeCosts:
         """Return the rank of each merge; of a merge that is listed twice, the first rank."""
         del settings
-        ranks: dict[str, float] = {}
-        for rank, merge in enumerate(spec.merges or ()):
-            ranks.setdefault(merge, rank)
-        return MergeCosts(frozenset(ranks), ranks, separator=" ")
+        merges = [*(spec.merges or ())]
+        ranks = dict(zip(merges[::-1], reversed(range(len(merges))), strict=True))
+        return MergeCosts(ranks.keys(), ranks, separator=" ")
 
 
 _SUMMARY = "merges neighbors in the order of the merge list"
