@@ -147,14 +147,16 @@ class Deviation:
             # Without the change that adds a token, there is none.
             if special is None or not text:
                 tokens.pop(id, None)
-            else:
+            elif id not in tokens or tokens[id].special != special:
                 tokens[id] = replace(tokens.get(id) or AddedToken(id, text, special), special=special)
         for id, text in self.texts.items():
             if id in tokens:
                 tokens[id] = replace(tokens[id], text=text)
         for id, flags in (self.flags or {}).items():
-            if id in tokens:
-                tokens[id] = replace(tokens[id], lstrip=flags.lstrip, rstrip=flags.rstrip)
+            token = tokens.get(id)
+            # Most of thousands are as they were, and to copy one takes long.
+            if token and (token.lstrip, token.rstrip) != (flags.lstrip, flags.rstrip):
+                tokens[id] = replace(token, lstrip=flags.lstrip, rstrip=flags.rstrip)
         if not self.texts and tokens.keys() == {token.id for token in settings.added_tokens}:
             return tuple(tokens[token.id] for token in settings.added_tokens)
         return tuple(
