@@ -13,6 +13,7 @@ from tokverify.compare.limits.added_token_flags import added_token_flags
 from tokverify.compare.limits.added_token_order import added_token_order
 from tokverify.compare.limits.byte_fallback import byte_fallback
 from tokverify.compare.limits.charsmap_reading import charsmap_reading
+from tokverify.compare.limits.companion_token import companion_token
 from tokverify.compare.limits.configured_affix import configured_affix
 from tokverify.compare.limits.control_piece import control_piece
 from tokverify.compare.limits.converted_marker import converted_marker
@@ -66,6 +67,7 @@ _LIMITS: tuple[Limit, ...] = (
     equal_score,
     missing_embedding,
     configured_affix,
+    companion_token,
 )
 
 LIMITS: Mapping[str, Limit] = {limit.code: limit for limit in _LIMITS}

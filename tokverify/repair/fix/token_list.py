@@ -18,6 +18,7 @@ from tokverify.errors import TokverifyError
 from tokverify.repair.probed_type_change import patches_by_probing
 from tokverify.repair.token_patch import without_padding
 from tokverify.repair.type_change import converted_types
+from tokverify.sources.config import find_left_out
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE, SPECIAL_IDS, TYPES
 from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import plural
@@ -66,7 +67,10 @@ class TokenList:
         }
         unknown = [name for name, is_known in known.items() if not is_known]
         if encoder and self._facts.listed_size and not self._facts.lists_all_tokens:
-            beyond = without_padding(range(self._facts.listed_size, encoder.vocab_size), encoder.spec)
+            # What only the files beside the reference list is known, too.
+            beside = find_left_out(self._facts.tokenizer) if self._facts.tokenizer else {}
+            after = without_padding(range(self._facts.listed_size, encoder.vocab_size), encoder.spec)
+            beyond = [id for id in after if encoder.settings.pieces[id] != beside.get(id)]
             unknown += [f"{plural(len(beyond), 'token')} from id {beyond[0]} on"] if beyond else []
         return tuple(unknown)
 

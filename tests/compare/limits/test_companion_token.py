@@ -1,0 +1,59 @@
+"""A file has the added tokens that only the files beside its reference list, as transformers does."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from support.limits import added, assert_different, assert_limit, bpe_document, verify, write_json
+from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec
+from tokverify.case import Case
+from tokverify.compare.opened import Opened
+from tokverify.references import open_reference
+from tokverify.repair.fix.fixing import make_plan, to_report
+from tokverify.report.fix import fix_exit_code
+from tokverify.sources.gguf.declaration import Declaration
+
+BASE = bpe_spec(["a b"], {"<turn>": CONTROL})
+AUDIO = len(BASE.tokens)
+MODEL = bpe_spec(["a b"], {"<turn>": CONTROL, "<audio>": CONTROL}, special_ids={"eos": AUDIO - 1})
+TEXTS = ("ab<audio>b", "<turn><audio>", "ab")
+
+
+def reference(tmp_path: Path, name: str = "tokenizer_config.json") -> Path:
+    """Write a tokenizer.json that lacks a token which another file beside it lists."""
+    listed = {
+        "tokenizer_config.json": {"added_tokens_decoder": {str(AUDIO): {"content": "<audio>", "special": True}}},
+        "added_tokens.json": {"<audio>": AUDIO},
+    }
+    write_json(tmp_path / "special_tokens_map.json", {"eos_token": "<turn>"})
+    write_json(tmp_path / name, listed[name])
+    turn = BASE.tokens.index("<turn>")
+    return write_json(tmp_path / "tokenizer.json", bpe_document(BASE, [added(turn, "<turn>")]))
+
+
+@pytest.mark.parametrize("name", ["tokenizer_config.json", "added_tokens.json"])
+@pytest.mark.parametrize("type", [CONTROL, USER_DEFINED])
+def test_a_token_that_only_another_file_lists_is_a_limit(tmp_path: Path, name: str, type: int):
+    model = replace(MODEL, types=[*(MODEL.types or ())[:-1], type])
+    report = verify(model, reference(tmp_path, name), TEXTS)
+    assert_limit(report, "TL028")
+    (applied,) = report.limits
+    assert f'only the files beside the reference list {AUDIO} "<audio>"' in applied.message
+
+
+def test_another_token_is_a_fault(tmp_path: Path):
+    renamed = bpe_spec(["a b"], {"<turn>": CONTROL, "<video>": CONTROL})
+    assert_different(verify(renamed, reference(tmp_path), ("ab<video>b",)))
+    moved = bpe_spec(["a b"], {"<turn>": CONTROL, "<video>": CONTROL, "<audio>": CONTROL})
+    assert_different(verify(moved, reference(tmp_path), TEXTS))
+
+
+def test_nothing_is_repaired(tmp_path: Path):
+    found = open_reference(reference(tmp_path))
+    cases = [Case(id="audio", suite="s", text="ab<audio>b", parse_special=True)]
+    plan = make_plan(Path("m.gguf"), Declaration(spec=MODEL), Opened(found.tokenizer, found.path), cases)
+    assert plan.change is None
+    report = to_report(plan)
+    assert fix_exit_code(report) == 0
+    assert report.not_compared == ("chat template",)
