@@ -329,3 +329,41 @@ def test_a_reference_that_has_lost_its_stage_for_digits_is_at_fault(
     model, reference = write(tmp_path, bpe_spec(merges, pre=pre), merges=merges, pre_tokenizer=pre_tokenizer)
     cases = [Case(id="number", suite="made", text="a  12", add_special=False)]
     assert_at_fault(model, reference, cases, "leaves spaces and digits together" if is_at_fault else "")
+
+
+@pytest.mark.parametrize(("kept", "is_at_fault"), [(1, True), (19, False)])
+def test_a_reference_that_looks_up_tokens_without_merges_is_at_fault(kept: int, is_at_fault: bool, tmp_path):
+    # No token is lost, as each that is a whole pre-token is looked up. A few tokens without a merge are common.
+    merges = [f". {letter}" for letter in ascii_lowercase]
+    stage = stages(SPLIT, byte_level(use_regex=False))
+    model, reference = write(tmp_path, bpe_spec(merges, pre="qwen2"), merges=merges[:kept], pre_tokenizer=stage)
+    document = json.loads(reference.read_text())
+    document["model"]["ignore_merges"] = True
+    reference.write_text(json.dumps(document))
+    cases = [Case(id="sign", suite="made", text=".zz", add_special=False)]
+    assert_at_fault(model, reference, cases, "merges are missing (it has 1)" if is_at_fault else "")
+
+
+WORD_WITH_MARKS = ORIGINALS["qwen2"].replace(r"\p{L}+", r"[\p{L}\p{M}]+").replace(r"^\s\p{L}", r"^\s\p{L}\p{M}")
+
+
+@pytest.mark.parametrize(
+    ("configured", "used", "pre", "is_at_fault"),
+    [
+        (WORD_WITH_MARKS, ORIGINALS["qwen2"], "qwen35", True),
+        # The model splits as the tokenizer.json, or neither as that nor as the configuration.
+        (WORD_WITH_MARKS, ORIGINALS["qwen2"], "qwen2", False),
+        (WORD_WITH_MARKS, ORIGINALS["qwen2"], "gpt-2", False),
+        # The model is at fault.
+        (ORIGINALS["qwen2"], ORIGINALS["qwen2"], "qwen35", False),
+        ("(", ORIGINALS["qwen2"], "qwen35", False),
+    ],
+)
+def test_a_reference_whose_pattern_was_replaced_is_at_fault(
+    configured: str, used: str, pre: str, is_at_fault: bool, tmp_path
+):
+    pre_tokenizer = stages({**SPLIT, "pattern": {"Regex": used}}, byte_level(use_regex=False))
+    model, reference = write(tmp_path, bpe_spec(["a Ì"], pre=pre), merges=["a Ì"], pre_tokenizer=pre_tokenizer)
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"pretokenize_regex": configured}))
+    cases = [Case(id="mark", suite="made", text="a\N{COMBINING GRAVE ACCENT}", add_special=False)]
+    assert_at_fault(model, reference, cases, "pretokenize_regex of tokenizer_config.json" if is_at_fault else "")

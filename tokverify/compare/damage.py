@@ -26,7 +26,7 @@ from tokverify.report.finding import ERROR
 from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.huggingface.document import Document
-from tokverify.sources.nearest_pattern import original_name_of
+from tokverify.sources.nearest_pattern import count_differences, original_name_of, probe_texts
 from tokverify.spec import TokenizerSpec, pieces_made_by
 from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
@@ -80,6 +80,8 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
     yield from _find_lost_spaces(actual, facts)
     yield from _find_lost_pattern(actual, facts)
     yield from _find_lost_digits(actual, facts)
+    yield from _find_replaced_pattern(actual, facts)
+    yield from _find_lost_merges(actual, facts)
     lacks_byte_stage = _lacks_byte_stage(facts)
     if facts.tokenizer is None or not (lacks_byte_stage or _splits_into_words(facts)):
         return
@@ -212,6 +214,50 @@ def _find_lost_digits(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDif
             " GPT2Tokenizer"
         )
         yield make_difference(Aspect.SPLITTING, ERROR, message, origin=Origin.REFERENCE)
+
+
+def _find_replaced_pattern(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that a tokenizer.json splits in another way than the configuration beside it says, as the model does.
+
+    Classes of transformers 5 replace the pattern of a tokenizer.json, and keep `pretokenize_regex` as they found it.
+    """
+    split, configured = facts.split, facts.configured_split
+    if split is None or configured is None or not isinstance(actual, Encoder) or not actual.settings.family.is_bpe:
+        return
+    ours, texts = PRE_TOKENIZERS[actual.settings.pre], probe_texts()
+    follows = (
+        count_differences(ours, list(zip(texts, map(each, texts), strict=True)), 1) == 0 for each in (configured, split)
+    )
+    if list(follows) == [True, False]:
+        message = (
+            f"{_BLAME}: its pre-tokenizer does not split as the pretokenize_regex of tokenizer_config.json says, but"
+            f" that of the model ({actual.settings.pre}) does; transformers 5 saves this if it loads the tokenizer with"
+            " the class of another model"
+        )
+        yield make_difference(Aspect.SPLITTING, ERROR, message, origin=Origin.REFERENCE)
+
+
+def _find_lost_merges(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that no merge makes many tokens of a reference which looks up whole pre-tokens, and the model's merges do.
+
+    All of its tokens still come back as themselves.
+    """
+    ranking = facts.ranking if facts.ignore_merges else None
+    if ranking is None or not ranking.merges or not isinstance(actual, Encoder) or not actual.settings.family.is_bpe:
+        return
+    merges = actual.spec.merges or ()
+    if len(merges) <= len(ranking.merges):
+        return
+    ours, theirs = set(pieces_made_by(merges)), set(pieces_made_by(ranking.merges))
+    pieces = enumerate(zip(actual.settings.pieces, facts.pieces, strict=False))
+    lost = [id for id, (piece, other) in pieces if piece == other and piece in ours and piece not in theirs]
+    if len(lost) >= max(_LEAST, _LEAST_SHARE * len(facts.pieces), _OPPOSED * len(theirs - ours)):
+        message = (
+            f"{_BLAME}: merges are missing (it has {len(ranking.merges):,}), and so none of them makes"
+            f" {plural(len(lost), 'token')} of its own, such as {list_tokens(lost, facts.pieces)}, which those of the"
+            " model make"
+        )
+        yield make_difference(Aspect.SPLITTING, ERROR, message, lost, origin=Origin.REFERENCE)
 
 
 def _splits_into_words(facts: Opened) -> bool:

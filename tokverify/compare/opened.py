@@ -391,6 +391,14 @@ class Opened:
         return lru_cache(_SPLIT_TEXTS)(splitter_of(document))
 
     @property
+    def configured_split(self) -> Callable[[str], list[str]] | None:
+        """A function that splits a text as the tokenizer_config.json beside the reference says; None if it does not."""
+        from tokverify.sources.config import read_config
+
+        pattern = read_config(self.path).get("pretokenize_regex") if self.path else None
+        return _split_by(pattern) if isinstance(pattern, str) else None
+
+    @property
     def ignore_merges(self) -> bool | None:
         """Whether a pre-token that is a piece becomes one token without merging; None if that is not known."""
         if isinstance(self.tokenizer, PatternHolding):
