@@ -204,6 +204,22 @@ def test_roles_of_which_two_files_say_different_things_are_the_fault_of_the_refe
     assert difference(verify(BPE, facts), Aspect.SPECIAL_IDS).origin is Origin.REFERENCE
 
 
+@pytest.mark.parametrize(
+    ("generation", "origin"),
+    [
+        ({"eos_token_id": [BPE.tokens.index("<think>")]}, Origin.UNKNOWN),
+        ({"eos_token_id": [BPE.tokens.index("<think>"), 261]}, Origin.REFERENCE),
+        ({"eos_token_id": BPE.tokens.index("<think>"), "_from_model_config": True}, Origin.REFERENCE),
+    ],
+)
+def test_an_end_that_two_files_name_and_a_third_one_does_not_is_no_contradiction(tmp_path, generation, origin):
+    # NuExtract, a fine-tune of Qwen, has a special_tokens_map.json that still names the EOS of its base.
+    (tmp_path / "special_tokens_map.json").write_text(json.dumps({"eos_token": "<|im_end|>"}))
+    (tmp_path / "generation_config.json").write_text(json.dumps(generation))
+    facts = reference(tmp_path, **OTHER_EOS)
+    assert difference(verify(BPE, facts), Aspect.SPECIAL_IDS).origin is origin
+
+
 @pytest.mark.parametrize(("unknown", "origin"), [("<think>", Origin.REFERENCE), ("a", Origin.UNKNOWN)])
 def test_an_end_that_only_generation_config_names_is_a_fault_of_the_reference_if_it_has_another_role(
     tmp_path, unknown, origin
