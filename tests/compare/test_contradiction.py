@@ -23,7 +23,7 @@ from tokverify.repair.declared_change import declared_changes
 from tokverify.repair.evidence import Evidence, Target
 from tokverify.repair.search import diagnose
 from tokverify.repair.setting_change import flags
-from tokverify.report.finding import ERROR
+from tokverify.report.finding import ERROR, WARNING
 from tokverify.report.run import Report
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference, Verdict
 from tokverify.sources.gguf.declaration import read_declaration
@@ -35,6 +35,7 @@ BOS = 260
 BPE = replace(good_bpe(), special_ids={"bos": BOS, "eos": 261}, add_bos=True)
 OWN_EOS = {"eos_token": "<|im_end|>"}
 OTHER_EOS = {"eos_token": "<think>"}
+FOREIGN_EOS = {"eos_token": "</s>"}
 TEMPLATE = "{% set content = bos_token + text %}{{ content }}"
 CASES = [
     Case(id="plain", suite="made", text="ab ab", add_special=False),
@@ -218,6 +219,16 @@ def test_an_end_that_two_files_name_and_a_third_one_does_not_is_no_contradiction
     (tmp_path / "generation_config.json").write_text(json.dumps(generation))
     facts = reference(tmp_path, **OTHER_EOS)
     assert difference(verify(BPE, facts), Aspect.SPECIAL_IDS).origin is origin
+
+
+def test_an_end_that_the_reference_does_not_have_is_that_of_another_model(tmp_path):
+    found = difference(verify(BPE, reference(tmp_path, **FOREIGN_EOS)), Aspect.SPECIAL_IDS)
+    assert (found.severity, found.origin) == (WARNING, Origin.REFERENCE)
+    assert 'but "</s>" beside the reference, which has no such token' in found.message
+    # It may be listed by another of these files.
+    (tmp_path / "added_tokens.json").write_text(json.dumps({"</s>": len(BPE.tokens)}))
+    report = verify(BPE, reference(tmp_path, **FOREIGN_EOS))
+    assert all("no such token" not in each.message for each in report.differences)
 
 
 @pytest.mark.parametrize(("unknown", "origin"), [("<think>", Origin.REFERENCE), ("a", Origin.UNKNOWN)])

@@ -17,7 +17,7 @@ from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
-from tokverify.sources.config import find_left_out, generation_end_ids
+from tokverify.sources.config import find_left_out, generation_end_ids, special_texts
 from tokverify.sources.gguf.keys import SPECIAL_IDS
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
@@ -73,6 +73,7 @@ def find_role_differences(
         severity = _judge_missing(role, id, expected)
         yield _role_difference(role, severity, message, [id], facts=[role, "reference"])
     yield from _find_ordinary(actual, expected)
+    yield from _find_foreign(actual, expected)
     unknown = [*_find_unknown(actual, expected), *_find_unknown(expected, actual)]
     if unknown:
         raise NotComparedError("; ".join(unknown))
@@ -97,6 +98,20 @@ def _find_ordinary(actual: Tokenizer, expected: Tokenizer) -> Iterator[Tokenizer
         elif role == "eos" and actual.piece(id) in BEGINNINGS and id != actual.special_ids.get("bos"):
             message = f"eos is {_name(actual, id)}, a token that marks a beginning"
             yield _role_difference("eos", ERROR, message, [id], facts="beginning")
+
+
+def _find_foreign(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
+    """Yield that the files beside a reference name an EOS that is none of its tokens, as those of another model."""
+    path = expected.path if isinstance(expected, FileReading) else None
+    named = special_texts(path).get("eos") if path else None
+    if named is None or "eos" not in _list_unknown(expected, actual) or named in find_left_out(expected).values():
+        return
+    id = actual.special_ids["eos"]
+    message = (
+        f"eos is {_name(actual, id)} in the model, but {quote(named)} beside the reference, which has no such token;"
+        " the reference is at fault: its configuration may be that of another model"
+    )
+    yield replace(_role_difference("eos", WARNING, message, [id], facts="foreign"), origin=Origin.REFERENCE)
 
 
 def is_ordinary(id: int, piece: str, types: Sequence[TokenType]) -> bool:
