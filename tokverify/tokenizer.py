@@ -194,6 +194,15 @@ class ControlListing(Protocol):
 
 
 @runtime_checkable
+class NameSupplying(Protocol):
+    """Gives tokens names by default, which its file lacks, so that another name is no difference."""
+
+    @property
+    def supplied_names(self) -> Collection[int]:
+        """The ids of these tokens; none if the file names all of its tokens."""
+
+
+@runtime_checkable
 class AddedTokenListing(Protocol):
     """Lists its added tokens."""
 

@@ -1,15 +1,25 @@
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from support.tekken_maker import make_tekken
+from tokverify.commands.tasks.fix import fix_model
+from tokverify.compare.piece_difference import find_piece_differences
+from tokverify.engine.encoder import Encoder
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError
 from tokverify.references import open_reference
 from tokverify.references.discovery import find_reference
 from tokverify.references.tekken import load
-from tokverify.spec import TokenizerSpec
+from tokverify.report.finding import ERROR, INFO
+from tokverify.sources.gguf.declaration import read_spec
+from tokverify.sources.gguf.writer import write_gguf
+from tokverify.sources.tiktoken.published import PUBLISHED
+from tokverify.sources.tiktoken.tekken import read_spec as read_tekken
+from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.texts.vocabulary import compare_vocabularies
 
 mistral_common = pytest.importorskip("mistral_common", reason="mistral-common is not installed")
 
@@ -73,6 +83,62 @@ def test_pieces(path):
     assert small.decode(encode(small, "\N{LLAMA}\0")) == "\N{LLAMA}\0".encode()
 
 
+@pytest.fixture
+def nameless(tmp_path, content) -> Path:
+    """A file with 30 special tokens that names none of them, as those of version v3 do."""
+    del content["special_tokens"]
+    content["config"] |= {"default_num_special_tokens": 30, "default_vocab_size": 290, "version": "v3"}
+    content["config"]["pattern"] = PUBLISHED["gpt2"].pattern
+    path = tmp_path / "tekken.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def nemo(path: Path) -> TokenizerSpec:
+    """Return what a file declares that has other names for ten of them, as Nemo does."""
+    spec = read_tekken(path)
+    names = ["<pad>", "[PREFIX]", "[MIDDLE]", "[SUFFIX]", *(f"<SPECIAL_{id}>" for id in range(14, 20))]
+    return replace(
+        spec, tokens=[*spec.tokens[:10], *names, *spec.tokens[20:]], special_ids={"unk": 0, "bos": 1, "eos": 2}
+    )
+
+
+@pytest.mark.parametrize(
+    ("type", "word", "found"),
+    [
+        (TokenType.CONTROL, "fox", [(INFO, list(range(10, 20)))]),
+        (TokenType.NORMAL, "fox", [(ERROR, [10]), (INFO, list(range(11, 20)))]),
+        (TokenType.CONTROL, "fix", [(ERROR, [287]), (INFO, list(range(10, 20)))]),
+    ],
+)
+def test_names_that_only_the_library_supplies_are_not_held_against_a_file(nameless, type, word, found):
+    spec = nemo(nameless)
+    tokens = [*spec.tokens[:287], word, *spec.tokens[288:]]
+    types = [type if id == 10 else each for id, each in enumerate(spec.types)]
+    sides = Encoder(replace(spec, tokens=tokens, types=types)), open_reference(nameless).tokenizer
+    differences = list(find_piece_differences(compare_vocabularies(*sides), *sides))
+    assert sorted(((each.severity, list(each.ids)) for each in differences), reverse=True) == found
+
+
+def test_names_that_a_file_lists_are_compared(path, content):
+    content["config"]["pattern"] = PUBLISHED["gpt2"].pattern
+    path.write_text(json.dumps(content))
+    spec = read_tekken(path)
+    sides = Encoder(replace(spec, tokens=[*spec.tokens[:3], "[IMG]", *spec.tokens[4:]])), open_reference(path).tokenizer
+    (found,) = find_piece_differences(compare_vocabularies(*sides), *sides)
+    assert (found.severity, found.ids) == (ERROR, (3,))
+
+
+def test_names_that_only_the_library_supplies_are_not_written(nameless):
+    model, fixed = (nameless.with_name(name) for name in ("model.gguf", "fixed.gguf"))
+    write_gguf(model, nemo(nameless))
+    assert fix_model(model, fixed, nameless).repair is None
+    assert not fixed.exists()
+    write_gguf(model, replace(nemo(nameless), add_bos=False))
+    assert fix_model(model, fixed, nameless).repair is not None
+    assert list(read_spec(fixed).tokens) == list(nemo(nameless).tokens)
+
+
 def test_errors_of_one_text(path):
     small = open_reference(path).tokenizer
     with pytest.raises(EncodeError, match="lone surrogate"):
@@ -110,7 +176,7 @@ def test_the_published_table_that_comes_with_the_library():
         pytest.skip("this mistral-common comes without tables")
     nemo = open_reference(path).tokenizer
     assert nemo.vocab_size == 131_072
-    assert nemo.special_ids == {"unk": 0, "bos": 1, "eos": 2, "pad": 11}
+    assert nemo.special_ids == {"unk": 0, "bos": 1, "eos": 2}
     text = "Hello  w\N{LATIN SMALL LETTER O WITH DIAERESIS}rld\0 \N{LLAMA} 1234"
     ids = encode(nemo, text, add_special=True)
     assert ids[0] == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 from unicodedata import is_normalized, normalize
 
 from tokverify.compare.digest import make_difference
@@ -21,7 +22,7 @@ from tokverify.text.utf8 import from_utf8
 from tokverify.text.visible import visible
 from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.texts.token_text import PADDING, is_filler, is_padded, is_padding
-from tokverify.tokenizer import FileReading, Tokenizer, lists_no_special_tokens
+from tokverify.tokenizer import FileReading, NameSupplying, Tokenizer, lists_no_special_tokens
 
 _SHOWN, _SHOWN_MOVED = 5, 2
 _MOST_MOVED = 16
@@ -38,6 +39,20 @@ _ASPECTS: Mapping[Aspect, tuple[Severity, str, str]] = {
     Aspect.PADDING: (INFO, "is padding that only one side has", "are padding that only one side has"),
 }
 """Aspect -> its severity, and what to say of one id and of several."""
+
+
+class _Excuse(NamedTuple):
+    """Why another text of a token is no fault of the file."""
+
+    reason: str
+    severity: Severity
+    origin: Origin
+
+
+_AS_DECLARED = "the file declares what the reference does, and llama.cpp"
+_EMPTY = _Excuse(f"{_AS_DECLARED} ends a piece at a NUL and names an empty one", WARNING, Origin.RUNTIME)
+_SPACED = _Excuse(f"{_AS_DECLARED} decodes each ▁ as a space", WARNING, Origin.RUNTIME)
+_SUPPLIED = _Excuse("the reference's file names no special tokens; these are its library's names", INFO, Origin.UNKNOWN)
 
 
 def find_piece_differences(
@@ -59,16 +74,16 @@ def find_piece_differences(
     types = actual.token_types() if isinstance(actual, Encoder) else ()
     left_out = find_left_out(expected) if expected else {}
     by_aspect: dict[Aspect, list[PieceDifference]] = {aspect: [] for aspect in _ASPECTS}
-    renamed: dict[str, list[PieceDifference]] = {}
+    renamed: dict[_Excuse, list[PieceDifference]] = {}
     for piece in vocabulary.pieces:
         if piece.expected is None and piece.actual is not None and piece.actual == left_out.get(piece.id):
             continue
-        reason = _explain_renaming(piece, declared, expected)
-        group = renamed.setdefault(reason, []) if reason else by_aspect[_aspect_of(piece, types, model)]
+        excuse = _excuse(piece, declared, types, expected)
+        group = renamed.setdefault(excuse, []) if excuse else by_aspect[_aspect_of(piece, types, model)]
         group.append(piece)
-    for reason, pieces in renamed.items():
+    for (reason, severity, origin), pieces in renamed.items():
         found = _describe(Aspect.BYTES, pieces)
-        yield replace(found, severity=WARNING, origin=Origin.RUNTIME, message=f"{found.message} ({reason})")
+        yield replace(found, severity=severity, origin=origin, message=f"{found.message} ({reason})")
     if (missing := by_aspect[Aspect.MISSING]) and isinstance(actual, Encoder):
         without = find_without_embedding(actual.spec, facts or Opened(expected))
         by_aspect[Aspect.MISSING] = [piece for piece in missing if piece.id not in without]
@@ -96,23 +111,27 @@ def _describe_without_embedding(
         yield replace(found, severity=INFO, origin=Origin.RUNTIME, message=message)
 
 
-def _explain_renaming(piece: PieceDifference, declared: Sequence[str], expected: Tokenizer | None) -> str:
-    """Say why llama.cpp reads something else although both sides declare the same; empty if they do not.
+def _excuse(
+    piece: PieceDifference, declared: Sequence[str], types: Sequence[int], expected: Tokenizer | None
+) -> _Excuse | None:
+    """Say why another text of a token is no fault of the file; None if it is one.
 
-    It ends a piece at a NUL, and calls an empty one, such as `##` of WordPiece without its prefix, `[EMPTY_7]` or the
-    like (`init_tokenizer` and `load` in its `src/llama-vocab.cpp`). Neither side encodes a text to that: llama.cpp
-    splits the name at the brackets, and the library looks for nothing nowhere. A `▁` of a WordPiece vocabulary, whose
-    words begin with another one in a file, becomes a space where ids are decoded.
+    llama.cpp ends a piece at a NUL, and calls an empty one, such as `##` of WordPiece without its prefix, `[EMPTY_7]`
+    or the like (`init_tokenizer` and `load` in its `src/llama-vocab.cpp`). Neither side encodes a text to that:
+    llama.cpp splits the name at the brackets, and the library looks for nothing nowhere. A `▁` of a WordPiece
+    vocabulary, whose words begin with another one in a file, becomes a space where ids are decoded.
     """
     if piece.actual is None or piece.expected is None or piece.id >= len(declared) or expected is None:
-        return ""
+        return None
+    supplied = expected.supplied_names if isinstance(expected, NameSupplying) else ()
+    if piece.id in supplied and types[piece.id] == TokenType.CONTROL:
+        return _SUPPLIED
     own = declared[piece.id]
     if (not own and not expected.token_bytes(piece.id)) or ("\0" in piece.expected and own == piece.expected):
-        return "the file declares what the reference does, and llama.cpp ends a piece at a NUL and names an empty one"
+        return _EMPTY
     text = expected.token_bytes(piece.id).decode("utf-8", "surrogateescape")
-    if ESCAPED_SPACE in text and text.startswith(" ") and own == ESCAPED_SPACE + text[1:]:
-        return "the file declares what the reference does, and llama.cpp decodes each ▁ as a space"
-    return ""
+    is_spaced = ESCAPED_SPACE in text and text.startswith(" ") and own == ESCAPED_SPACE + text[1:]
+    return _SPACED if is_spaced else None
 
 
 def _find_matched_padding(ids: Sequence[int], actual: Encoder) -> Iterator[TokenizerDifference]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,9 @@ class TekkenTokenizer:
         self._pace = Pace("tekken.json")
         self.vocab_size: int = tekkenizer.n_words
         self.special_ids: Mapping[str, int] = _special_ids(tekkenizer)
+        if self.supplied_names:
+            # The library adds BOS and EOS by their names; of padding it says nothing about MODEL.
+            self.special_ids = {role: id for role, id in self.special_ids.items() if role != "pad"}
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:  # noqa: ARG002 - the protocol has it
         """Encode a text to ids; `add_special` adds BOS only, as the library's templates do."""
@@ -70,6 +73,11 @@ class TekkenTokenizer:
     def added_tokens(self) -> dict[int, AddedToken]:
         """Return the special tokens, although no text contains them for the library."""
         return {id: AddedToken(id, self.piece(id), special=True) for id in range(self._tekkenizer.num_special_tokens)}
+
+    @property
+    def supplied_names(self) -> Collection[int]:
+        """The special tokens, if the file lists none: the library then gives them those of its multimodal models."""
+        return range(self._tekkenizer.num_special_tokens if self._content.get("special_tokens") is None else 0)
 
     @cached_property
     def control_texts(self) -> frozenset[str]:

@@ -13,16 +13,18 @@ Some tokenizers always recognize control tokens. The option is then always on, u
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.spec import MAX_TOKENS
 from tokverify.tokenizer import (
     AddedTokenListing,
     AlwaysParsing,
     ControlListing,
     MatchListing,
+    NameSupplying,
     Tokenizer,
     lists_no_special_tokens,
     pieces_of,
@@ -210,23 +212,23 @@ def _adds_tokens(tokenizer: Tokenizer) -> bool:
 def _control_test(tokenizer: Tokenizer, others: Iterable[Tokenizer] = ()) -> ContainsControl:
     """Return a function that checks if a text contains a control token; if they are not known, any text may.
 
-    Of one that lists none, these are the tokens of others that it does not have.
+    Of one that lists none, these are the tokens of others that it does not have; of one whose file names none, also
+    those that others have in their place.
     """
     if lists_no_special_tokens(tokenizer):
-        return _unlisted_test(tokenizer, others)
+        # A piece of its own that others call a control token is a difference.
+        return _contains_any(_control_texts(others, range(tokenizer.vocab_size, MAX_TOKENS)))
     if not isinstance(tokenizer, ControlListing):
         return lambda _: True
-    return _contains_any(frozenset(filter(None, tokenizer.control_texts)))
+    supplied = tokenizer.supplied_names if isinstance(tokenizer, NameSupplying) else ()
+    return _contains_any(frozenset(filter(None, tokenizer.control_texts)) | _control_texts(others, supplied))
 
 
-def _unlisted_test(tokenizer: Tokenizer, others: Iterable[Tokenizer]) -> ContainsControl:
-    """Return a function that checks if a text contains a control token of others that a tokenizer does not list.
-
-    Those follow its last token. A piece of its own that others call a control token is a difference.
-    """
-    added = (token for other in others if isinstance(other, MatchListing) for token in other.added_tokens().values())
-    size = tokenizer.vocab_size
-    return _contains_any(frozenset(token.text for token in added if token.special and token.id >= size and token.text))
+def _control_texts(tokenizers: Iterable[Tokenizer], ids: Collection[int]) -> frozenset[str]:
+    """Return the texts of the control tokens that tokenizers have at some ids."""
+    listing = (tokenizer for tokenizer in tokenizers if isinstance(tokenizer, MatchListing)) if ids else ()
+    added = (token for tokenizer in listing for token in tokenizer.added_tokens().values())
+    return frozenset(token.text for token in added if token.special and token.id in ids and token.text)
 
 
 @lru_cache(maxsize=8)  # candidates for a repair mostly have the same control tokens, of which there may be thousands

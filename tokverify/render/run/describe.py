@@ -114,8 +114,9 @@ def vocabulary_sections(
     lines = list(vocabulary_lines(vocabulary, brief=bool(differences)))
     if lines:
         yield Section([Fields(list(label_lines("vocabulary", lines)))])
-    padding = {id for each in differences if each.aspect is Aspect.PADDING for id in each.ids}
-    pieces = [piece for piece in vocabulary.pieces if verbose or piece.id not in padding]
+    notes = (each for each in differences if each.severity == Severity.INFO)
+    noted = {id for each in notes if each.aspect in {Aspect.PADDING, Aspect.BYTES} for id in each.ids}
+    pieces = [piece for piece in vocabulary.pieces if verbose or piece.id not in noted]
     if pieces:
         yield Section([_pieces_table(pieces, verbose)])
 
