@@ -116,7 +116,8 @@ def declared_flags(evidence: Evidence) -> Iterator[TokenizerChange]:
 def declared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Assign each role that the reference declares to the same token."""
     current = evidence.encoder.settings.special_ids if evidence.encoder else evidence.spec.special_ids
-    for role, id in evidence.facts.special_ids.items():
+    # Whether EOS is exchanged with another role is seen only until that one is corrected.
+    for role, id in sorted(evidence.facts.special_ids.items(), key=lambda item: item[0] != "eos"):
         if role == "eos" and _is_end_anyway(evidence, current.get(role), id):
             continue
         is_assignable = id != current.get(role) and 0 <= id < len(evidence.spec.tokens) and role in ROLES
@@ -128,6 +129,10 @@ def _is_end_anyway(evidence: Evidence, ours: int | None, theirs: int) -> bool:
     """Whether a generation ends at both tokens, whichever is EOS, as in chat models with the EOS of the base model."""
     actual, expected = evidence.encoder, evidence.facts.tokenizer
     if actual is None or expected is None or ours is None or ours == theirs:
+        return False
+    declared = evidence.facts.special_ids
+    if any(id == theirs and declared.get(role) == ours for role, id in evidence.spec.special_ids.items()):
+        # EOS is exchanged with another role, and not that of the base model.
         return False
     return both_end(actual, expected, ours, theirs)
 

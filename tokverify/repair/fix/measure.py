@@ -142,6 +142,10 @@ class Measure:
         loss = sum(change for name, change in changes.items() if name in self.optional)
         return loss * _WORTH < gain or (gain == 0 and loss < 0)
 
+    def differs_in_minor_roles_at_most(self, other: Measure) -> bool:
+        """Whether a tokenizer with this measure has no better one than another, apart from roles that no text shows."""
+        return all(self.counts[name] == count for name, count in other.counts.items() if name != MINOR_ROLES)
+
     @property
     def differs_in_flags_at_most(self) -> bool:
         """Whether nothing counts but unconfirmed flags for BOS and EOS."""

@@ -120,6 +120,9 @@ class RepairSearch:
             self.current = reduce(TokenizerChange.then, self.parts).transform(self._spec)
             self.measure = self._measure_unverified()
             self.before = self._measuring.measure(self._spec, exactly=True)
+        if self.parts and not self._facts.lists_all_roles and self.measure.differs_in_minor_roles_at_most(self.before):
+            # A file is not written anew for the padding token that a tokenizer_config.json names.
+            self.parts, self.current, self.measure = [], self._spec, self.before
 
     def _goes_on(self) -> bool:
         is_spent = bool(self.parts) and self._measuring.budget.is_spent
