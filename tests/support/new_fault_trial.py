@@ -45,10 +45,12 @@ class Trial:
 
     @property
     def found(self) -> bool:
-        before = self.report.before if self.report else None
-        checks = self.report.checks if self.report else ()
-        differing = any(check.before for check in checks if check.is_required)
-        return bool(self.audit or self.error or differing or (before and (before.fail or before.decoded_differently)))
+        if self.audit or self.error or self.report is None or self.report.repair:
+            return True
+        before, checks = self.report.before, self.report.checks
+        return bool(
+            before.fail or before.decoded_differently or any(each.before for each in checks if each.is_required)
+        )
 
     @property
     def named(self) -> bool:

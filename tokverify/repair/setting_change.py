@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.compare.contradiction import LOWERCASE
 from tokverify.compare.inner_end import begins_answers
+from tokverify.compare.marker import read_template
 from tokverify.compare.repair import key_of, set_flag, set_special_id
 from tokverify.compare.repair import set_pre_tokenizer as pre_tokenizer_command
 from tokverify.compare.role_difference import both_end
@@ -126,13 +127,18 @@ def declared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 
 def _is_end_anyway(evidence: Evidence, ours: int | None, theirs: int) -> bool:
-    """Whether a generation ends at both tokens, whichever is EOS, as in chat models with the EOS of the base model."""
-    actual, expected = evidence.encoder, evidence.facts.tokenizer
+    """Whether a generation ends at both tokens, whichever is EOS, as in chat models with the EOS of the base model.
+
+    A GGUF file as the reference tells which it is, unless the template says that ours is that of a chat model.
+    """
+    actual, expected, facts = evidence.encoder, evidence.facts.tokenizer, evidence.facts
     if actual is None or expected is None or ours is None or ours == theirs:
         return False
-    declared = evidence.facts.special_ids
-    if any(id == theirs and declared.get(role) == ours for role, id in evidence.spec.special_ids.items()):
-        # EOS is exchanged with another role, and not that of the base model.
+    exchanged = (role for role, id in evidence.spec.special_ids.items() if id == theirs)
+    if any(facts.special_ids.get(role) == ours for role in exchanged):
+        return False
+    turn_ends = read_template(evidence.spec.chat_template or "").turn_ends
+    if facts.lists_all_roles and actual.piece(ours) not in turn_ends:
         return False
     return both_end(actual, expected, ours, theirs)
 

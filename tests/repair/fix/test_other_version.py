@@ -51,6 +51,19 @@ def test_an_eos_is_kept_if_generations_end_at_that_of_the_reference_anyway(templ
     assert moves_eos(spec, reference) is is_changed
 
 
+def test_an_eos_that_ends_no_turn_is_moved_if_a_gguf_file_says_so(tmp_path: Path):
+    ends = {"<|im_end|>": CONTROL, "<|endoftext|>": CONTROL}
+    spec, reference = (bpe_spec([], ends, special_ids={"eos": id}, chat_template=CHATML) for id in (257, 256))
+    assert moves_eos(spec, reference)
+    (tmp_path / "ref").mkdir()
+    (tmp_path / "ref" / "tokenizer_config.json").write_text('{"eos_token": "<|im_end|>"}')
+    # llama.cpp's converter gives Gemma 4 another EOS than its tokenizer_config.json.
+    document = OpenedReference(open_reference(written(tmp_path / "ref" / "tokenizer.json", reference, merges=())))
+    changes = declared_special_ids(Evidence(spec, Encoder(spec), document, ()))
+    assert document.special_ids == {"eos": 256}
+    assert not list(changes)
+
+
 @pytest.mark.parametrize("role", ["bos", "eot"])
 def test_an_eos_that_is_exchanged_with_another_role_is_moved_with_it(role: str):
     ends = {"<|im_end|>": CONTROL, "<|endoftext|>": CONTROL}
