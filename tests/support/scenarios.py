@@ -210,7 +210,7 @@ SCENARIOS: tuple[Scenario, ...] = (
         reference=renamed_added("<|turn|>", "<|reserved_0|>"),
     ),
     Scenario(
-        "turn markers exchanged in the file", bpe, ("exchanged", "<|turn|>", "<|end|>"), REPAIRS,
+        "turn markers exchanged in the file", bpe, ("swapped", "<|turn|>", "<|end|>"), REPAIRS,
         model=swapped(("<|turn|>", "<|end|>")),
     ),
     Scenario(
