@@ -6,7 +6,7 @@ no difference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -136,6 +136,10 @@ def _is_ids(value: object) -> bool:
     return isinstance(value, list) and all(type(id) is int and -1 <= id < _IDS_END for id in value)
 
 
+def _is_collection_of_ids(value: object) -> bool:
+    return isinstance(value, Collection) and _is_ids([*value])
+
+
 def _is_ids_or_error(value: object) -> bool:
     return isinstance(value, EncodeError | UnsupportedError) or _is_ids(value)
 
@@ -172,6 +176,7 @@ _PROPERTIES = {
     "pieces": _TEXTS,
     "control_texts": _TEXTS,
     "added_texts": _TEXTS,
+    "supplied_names": _Member("a collection of ids", _is_collection_of_ids),
     "hidden_vocabulary": _TEXT,
     "path": _Member("a Path or None", _is_a(Path, NoneType)),
     "split_pattern": _TEXT,

@@ -11,6 +11,7 @@ from tokverify.report.finding import INFO
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.sources.config import find_left_out
 from tokverify.text.wording import list_tokens
+from tokverify.tokenizer import DocumentHolding
 
 
 @limit(code="TL028", name="companion-token", origin=Origin.CONVENTION, severity=INFO)
@@ -30,12 +31,15 @@ def companion_token(sides: Sides) -> Iterator[Counterfactual]:
         The file is right. Texts that do not contain these tokens are not affected.
 
     What it does not explain:
-        A token that the file has at another id, or with another text, than the files beside the tokenizer list.
+        A token that the file has at another id, or with another text, than the files beside the tokenizer list. And a
+        tokenizer.json without BOS or EOS: it has lost them.
     """
     expected = sides.facts.tokenizer
     listed = find_left_out(expected) if expected else {}
     left_out = [id for id, text in listed.items() if id in sides.added and sides.added[id].text == text]
-    if left_out:
+    around = {sides.settings.special_ids.get(role) for role in ("bos", "eos")}
+    has_lost_roles = isinstance(expected, DocumentHolding) and not around.isdisjoint(left_out)
+    if left_out and not has_lost_roles:
         names = list_tokens(left_out, listed)
         yield Counterfactual(
             reason=f"only the files beside the reference list {names}",
