@@ -45,3 +45,12 @@ def test_a_file_without_bos_keeps_a_name_without_bos(old: str | None, expected: 
     evidence = Evidence(spec, Encoder(spec), facts, targets)
     for make in (declared_pre_tokenizer, pre_tokenizers):
         assert next(make(evidence)).transform(spec).pre == expected
+
+
+@pytest.mark.parametrize(("architecture", "named"), [("command-r", "command-r"), ("llama", "starcoder")])
+def test_of_names_with_the_same_ids_that_of_the_architecture_comes_first(architecture: str, named: str):
+    spec = replace(bpe_spec([], pre="gpt-2"), general={"architecture": architecture})
+    targets = [Target("made/digits", "it's 123 456", False, True, (1,))]
+    changes = [*pre_tokenizers(Evidence(spec, Encoder(spec), Opened(IdsOnly(Encoder(spec))), targets))]
+    names = {change.transform(spec).pre for change in changes}
+    assert names & {"command-r", "starcoder", "smollm"} == {named}

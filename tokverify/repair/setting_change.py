@@ -312,7 +312,8 @@ def pre_tokenizers(evidence: Evidence) -> Iterator[TokenizerChange]:
     splits = dict(zip(texts, map(splitter(old), texts), strict=True)) if old else {}
     # Beside a reference that adds no special tokens, nothing shows that a name has another default for BOS.
     adds_bos = evidence.encoder.settings.add_bos if evidence.encoder and not evidence.adds_special else None
-    for name in _distinct_pre_tokenizers(old, first=declared, adds_bos=adds_bos):
+    architecture = evidence.spec.general.get("architecture")
+    for name in _distinct_pre_tokenizers(old, declared, architecture, adds_bos=adds_bos):
         if old is None or not _acts_alike(PRE_TOKENIZERS[name], old, splits):
             yield set_pre_tokenizer(name, evidence.spec, confirmed=name == declared)
 
@@ -353,14 +354,17 @@ def set_pre_tokenizer(name: str, spec: TokenizerSpec, *, confirmed: bool) -> Tok
     )
 
 
-def _distinct_pre_tokenizers(old: PreTokenizer | None, first: str | None, *, adds_bos: bool | None) -> Iterator[str]:
+def _distinct_pre_tokenizers(
+    old: PreTokenizer | None, first: str | None, architecture: str | None, *, adds_bos: bool | None
+) -> Iterator[str]:
     """Yield one name for each behavior other than the old one; `first` takes precedence.
 
-    Those with another default for BOS than `adds_bos` come last, unless that is None.
+    Those with another default for BOS than `adds_bos` come last, unless that is None. Of names with the same ids, only
+    some remove spaces when they decode, which no ids show: one that is also that of the architecture is right.
     """
     seen = {_behavior(old)} if old else set()
     late = {name for name in COMMON_FIRST if adds_bos is not None and PRE_TOKENIZERS[name].add_bos != adds_bos}
-    for name in sorted(COMMON_FIRST, key=lambda name: (name != first, name in late)):
+    for name in sorted(COMMON_FIRST, key=lambda name: (name != first, name in late, name != architecture)):
         behavior = _behavior(PRE_TOKENIZERS[name])
         if behavior not in seen:
             seen.add(behavior)
