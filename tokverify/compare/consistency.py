@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tokverify.case import Case
-from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.run import CaseResult, Status
 from tokverify.texts.alignment import compare
-from tokverify.texts.batch import encode_all, ids_or_none
+from tokverify.texts.batch import FAILURES, Encoded, encode_all, ids_or_none
 from tokverify.texts.mode import mode_of
 from tokverify.tokenizer import BatchEncoding, Tokenizer, tokens_for_display
 
@@ -38,38 +37,37 @@ def check_consistency(tokenizer: Tokenizer, cases: Sequence[Case]) -> Iterator[C
     if isinstance(tokenizer, BatchEncoding):
         modes = list(map(mode_of, cases))
         together = encode_all(tokenizer, [case.text for case in cases], modes)
-        yield from _compare_all(tokenizer, BATCHED, cases, first, list(map(ids_or_none, together)))
+        yield from _compare_all(tokenizer, BATCHED, cases, first, together)
 
 
-def _encode(tokenizer: Tokenizer, case: Case) -> tuple[int, ...] | None:
+def _encode(tokenizer: Tokenizer, case: Case) -> Encoded:
     try:
-        return tuple(tokenizer.encode(case.text, add_special=case.add_special, parse_special=case.parse_special))
-    except (EncodeError, UnsupportedError):
-        return None
+        return tokenizer.encode(case.text, add_special=case.add_special, parse_special=case.parse_special)
+    except FAILURES as failure:
+        return failure
 
 
 def _compare_all(
     tokenizer: Tokenizer,
     suite: str,
     cases: Sequence[Case],
-    first: Sequence[tuple[int, ...] | None],
-    others: Sequence[tuple[int, ...] | None],
+    first: Sequence[Encoded],
+    others: Sequence[Encoded],
 ) -> Iterator[CaseResult]:
     for case, ids, other in zip(cases, first, others, strict=True):
         yield _compare(tokenizer, replace(case, suite=suite, id=f"{case.suite}-{case.id}", expect={}), ids, other)
 
 
-def _compare(
-    tokenizer: Tokenizer, case: Case, ids: tuple[int, ...] | None, other: tuple[int, ...] | None
-) -> CaseResult:
-    result = CaseResult(case, Status.MATCH, ids or (), other or ())
-    result = replace(result, add_special=case.add_special, parse_special=case.parse_special)
-    if ids is None and other is None:
+def _compare(tokenizer: Tokenizer, case: Case, first: Encoded, again: Encoded) -> CaseResult:
+    result = CaseResult(case, Status.MATCH, add_special=case.add_special, parse_special=case.parse_special)
+    failures = [each for each in (first, again) if isinstance(each, FAILURES)]
+    if len(failures) > 1:
         return replace(result, status=Status.SKIPPED, message="the text cannot be encoded")
-    if ids is None or other is None:
-        return replace(
-            result, status=Status.ERROR, actual=(), expected=(), message=f"encoded only once; {_NOTES[case.suite]}"
-        )
+    if failures:
+        message = f"encoded only once ({failures[0]}); {_NOTES[case.suite]}"
+        return replace(result, status=Status.ERROR, message=message)
+    ids, other = ids_or_none(first) or (), ids_or_none(again) or ()
+    result = replace(result, actual=ids, expected=other)
     if ids == other:
         return result
     shown = [tokens_for_display(tokenizer, each) for each in (ids, other)]

@@ -13,6 +13,7 @@ from tokverify.cases.loading import load_cases
 from tokverify.commands.cli import main
 from tokverify.commands.tasks.conformance import check_conformance
 from tokverify.compare.consistency import BATCHED, REPEATED, check_consistency
+from tokverify.errors import EncodeError
 from tokverify.report.run import Status, run_exit_code
 
 PROGRAM = ROOT / "tests" / "support" / "encoder_program.py"
@@ -75,3 +76,19 @@ def test_a_tokenizer_that_changes_its_mind_is_not_consistent():
     assert skipped.status is Status.SKIPPED
     steady = check_consistency(FakeTokenizer("a"), cases)
     assert [result.status for result in steady] == [Status.MATCH, Status.SKIPPED]
+
+
+class Dying(FakeTokenizer):
+    """Encodes a text only once, like a library that crashes when it is asked again."""
+
+    def encode(self, text, **options):
+        ids = super().encode(text, **options)
+        if self.calls.count(text) > 1:
+            raise EncodeError("the library aborted: Segmentation fault")
+        return ids
+
+
+def test_a_tokenizer_that_fails_later_says_why():
+    (failed,) = check_consistency(Dying("a"), [Case(id="a", suite="s", text="a")])
+    assert failed.status is Status.ERROR
+    assert failed.message.startswith("encoded only once (the library aborted: Segmentation fault); actual are the ids")
