@@ -151,22 +151,15 @@ class Cursor:
             count -= self._skip_strings(count)
 
     def _skip_strings(self, count: int) -> int:
-        """Skip the strings that begin in one window of the file, and return their number, which is at least one."""
+        """Skip the strings in one window of the file, or one that leaves it, and return their number."""
         if self.left < LENGTH_SIZE:
             raise self.truncated(f"needs {LENGTH_SIZE} bytes")
-        window, position = self.data.window(self.position, LENGTH_SIZE)
-        start, last, skipped = position, len(window) - LENGTH_SIZE, 0
-        length_at = struct.Struct(self.order + "Q").unpack_from
-        while skipped < count and position <= last:
-            position += LENGTH_SIZE + length_at(window, position)[0]
-            skipped += 1
-        if position - start <= self.left:
-            self.position += position - start
-            return skipped
-        # One of them cannot fit: this fails at that one.
-        for _ in range(skipped):
+        window, start = self.data.window(self.position, LENGTH_SIZE)
+        end, skipped, _ = join_strings(window, start, self.order == ">", count)
+        self.position += end - start
+        if not skipped:
             self.skip(self.uint64())
-        return skipped
+        return skipped or 1
 
     def strings(self, count: int) -> Sequence[str]:
         """Read `count` strings like `string`; they are decoded when one of them is needed."""
