@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from string import ascii_lowercase, digits
+from string import ascii_lowercase, digits, punctuation
 
 import pytest
 
@@ -329,6 +329,26 @@ def test_a_reference_that_has_lost_its_stage_for_digits_is_at_fault(
     model, reference = write(tmp_path, bpe_spec(merges, pre=pre), merges=merges, pre_tokenizer=pre_tokenizer)
     cases = [Case(id="number", suite="made", text="a  12", add_special=False)]
     assert_at_fault(model, reference, cases, "leaves spaces and digits together" if is_at_fault else "")
+
+
+@pytest.mark.parametrize(
+    ("signs", "pre_tokenizer", "pre", "is_at_fault"),
+    [
+        ([], byte_level(use_regex=True), "falcon", True),
+        # A trainer that leaves signs behind their spaces makes pieces of both.
+        ([f"Ġ {sign}" for sign in punctuation], byte_level(use_regex=True), "falcon", False),
+        ([], stages({"type": "Punctuation", "behavior": "Contiguous"}, byte_level(use_regex=True)), "gpt-2", False),
+    ],
+)
+def test_a_reference_that_has_lost_its_stage_for_punctuation_is_at_fault(
+    signs: list[str], pre_tokenizer: dict, pre: str, is_at_fault: bool, tmp_path
+):
+    pairs = [f"Ġ{first} {second}" for first, second in product(ascii_lowercase, repeat=2)]
+    words = [f"{pair.replace(' ', '')} {letter}" for pair, letter in product(pairs, ascii_lowercase)]
+    merges = [*(f"Ġ {letter}" for letter in ascii_lowercase), *pairs, *words, "Ġ Ġ", *signs]
+    model, reference = write(tmp_path, bpe_spec(merges, pre=pre), merges=merges, pre_tokenizer=pre_tokenizer)
+    cases = [Case(id="sign", suite="made", text="a  (", add_special=False)]
+    assert_at_fault(model, reference, cases, "leaves spaces and punctuation together" if is_at_fault else "")
 
 
 @pytest.mark.parametrize(("kept", "is_at_fault"), [(1, True), (19, False)])

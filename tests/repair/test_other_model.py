@@ -378,6 +378,31 @@ def test_other_markers_in_place_of_some_show_another_model(ours: str, theirs: st
     assert ("it has other markers in place of" in find_other_model(spec, Opened(Encoder(reference)))) is expected
 
 
+class Ranks(Bare):
+    """As tiktoken, which has no token for the ids between its special tokens, or lists no special tokens at all."""
+
+    def __init__(self, spec: TokenizerSpec, *, names_any: bool) -> None:
+        super().__init__(Encoder(spec))
+        self._missing = {id for id, text in enumerate(spec.tokens) if text.startswith("<|row")}
+        self.parses_special, self.control_texts = names_any, {"<|end|>"} if names_any else set()
+
+    def piece(self, id: int) -> str:
+        return "" if id in self._missing else super().piece(id)
+
+    def token_bytes(self, id: int) -> bytes:
+        return b"" if id in self._missing else super().token_bytes(id)
+
+
+@pytest.mark.parametrize(("count", "names_any", "expected"), [(3, True, True), (2, True, False), (3, False, False)])
+def test_markers_for_which_a_reference_with_special_tokens_has_no_token_show_another_model(
+    count: int, names_any: bool, expected: bool
+):
+    rows = [f"<|row_{index}|>" for index in range(count)]
+    spec = bpe_spec((), dict.fromkeys([*rows, "<|end|>"], CONTROL))
+    found = find_other_model(spec, Opened(Ranks(spec, names_any=names_any)))
+    assert ("it has other markers, or none, in place of" in found) is expected
+
+
 def test_two_markers_with_other_names_are_no_other_model():
     spec, reference = (bpe_spec((), {f"<|{text}_{index}|>": CONTROL for index in range(2)}) for text in ("row", "fim"))
     assert not find_other_model(spec, Opened(Encoder(reference)))

@@ -56,10 +56,12 @@ _WORDS, _SPANNING = 500, 0.001
 """Of so many pieces that begin with a space, a trainer that splits no text makes more than this share from several."""
 _SEVERAL_WORDS = re.compile(f"[A-Za-z]{SPELLED_SPACE}[A-Za-z]")
 _MANY_WORDS = 10_000
-"""Among so many pieces that begin with a space there are years, unless a trainer split digits."""
-_JOINED_DIGIT = re.compile("[0-9].|.[0-9]", re.DOTALL)
-_NUMBER = "a 12"
-"""A text of which a pattern for single digits makes single characters."""
+"""Among so many pieces that begin with a space there are years and brackets, unless a trainer split them."""
+_SEPARATED = (
+    ("digits", re.compile("[0-9].|.[0-9]", re.DOTALL), "a 12", "joins a digit with another character", "single digits"),
+    ("punctuation", re.compile(f"{SPELLED_SPACE}[!-/:-@\\[-`{{-~]"), "a (", "is a space with a sign", "single signs"),
+)
+"""What a stage separates, the pieces that this makes impossible, a text of which it makes single characters, and words."""
 _TEXTS = ("Hello world", "The cat sat on the mat", "one two three", "a b c d")
 """Texts that every decoder restores."""
 _SPACED = (" Hello world", " one two three")
@@ -79,7 +81,7 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
     yield from _find_lost_case(actual, facts)
     yield from _find_lost_spaces(actual, facts)
     yield from _find_lost_pattern(actual, facts)
-    yield from _find_lost_digits(actual, facts)
+    yield from _find_lost_stage(actual, facts)
     yield from _find_replaced_pattern(actual, facts)
     yield from _find_lost_merges(actual, facts)
     lacks_byte_stage = _lacks_byte_stage(facts)
@@ -190,10 +192,10 @@ def _find_lost_pattern(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDi
         yield make_difference(Aspect.SPLITTING, ERROR, message, origin=Origin.REFERENCE)
 
 
-def _find_lost_digits(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
-    """Yield that a byte-level reference has lost the stage that splits digits, for which its pieces were trained.
+def _find_lost_stage(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that a byte-level reference has lost a stage, such as that for digits, with which its pieces were trained.
 
-    All of its tokens still come back as themselves, and only spaces before numbers get other ids.
+    All of its tokens still come back as themselves, and only spaces before numbers or signs get other ids.
     """
     document = facts.document
     if document is None or document.model_type != "BPE" or not isinstance(actual, Encoder):
@@ -204,16 +206,17 @@ def _find_lost_digits(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDif
     words = sum(piece.startswith(SPELLED_SPACE) for piece in facts.pieces)
     if words < _MANY_WORDS:
         return
-    joined = sum(_JOINED_DIGIT.search(piece) is not None for piece in document.tables.vocab)
-    parts = splitter(PRE_TOKENIZERS[actual.settings.pre])(_NUMBER)
-    if joined <= _SPANNING * words and {*_NUMBER} == {*parts}:
-        message = (
-            f"{_BLAME}: its pre-tokenizer leaves spaces and digits together, but {joined or 'none'} of its"
-            f" {len(facts.pieces):,} pieces {'join' if joined > 1 else 'joins'} a digit with another character, so that"
-            " they were trained with single digits; transformers 5 saves this if tokenizer_config.json names"
-            " GPT2Tokenizer"
-        )
-        yield make_difference(Aspect.SPLITTING, ERROR, message, origin=Origin.REFERENCE)
+    split = splitter(PRE_TOKENIZERS[actual.settings.pre])
+    for name, pattern, text, joins, trained in _SEPARATED:
+        joined = sum(pattern.search(piece) is not None for piece in document.tables.vocab)
+        if joined <= _SPANNING * words and {*text} == {*split(text)}:
+            message = (
+                f"{_BLAME}: its pre-tokenizer leaves spaces and {name} together, but {joined or 'none'} of its"
+                f" {len(facts.pieces):,} pieces {joins}, so that they were trained with {trained}; transformers 5 saves"
+                " this if tokenizer_config.json names GPT2Tokenizer"
+            )
+            yield make_difference(Aspect.SPLITTING, ERROR, message, origin=Origin.REFERENCE)
+            return
 
 
 def _find_replaced_pattern(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:

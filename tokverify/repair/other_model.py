@@ -33,6 +33,7 @@ from tokverify.report.run import NEARLY_ALL
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import list_tokens
 from tokverify.texts.token_text import is_filler, is_marker
+from tokverify.tokenizer import lists_no_special_tokens
 
 if TYPE_CHECKING:
     from tokverify.compare.opened import Opened
@@ -102,7 +103,8 @@ def find_other_model(spec: TokenizerSpec, facts: Opened) -> str:
         more = f"{len(ids):,} more added tokens after the last one here, such as {_list(ids, facts)}"
         reason = f"it has {more}, and nothing here points to them"
     elif ids := _renamed_markers(spec, facts):
-        reason = f"it has other markers in place of {list_tokens(ids, spec.tokens)}"
+        others = "other markers" if facts.spec else "other markers, or none,"
+        reason = f"it has {others} in place of {list_tokens(ids, spec.tokens)}"
     elif ids := _named_later(spec, facts):
         reason = f"it gives names to {list_tokens(ids, spec.tokens)}, which like others here are only reserved"
     elif kinds := _are_of_other_kinds(spec, facts):
@@ -226,23 +228,30 @@ def _added_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
 def _renamed_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
     """Return the markers in place of which the reference has others, if they are more than a person renames.
 
-    A fault that respells markers leaves their letters, and one that moves tokens leaves the tokens.
+    A fault that respells markers leaves their letters, and one that moves tokens leaves the tokens. A tiktoken file has
+    no token at all in place of the markers that only another model of the same ranks has, as gpt-oss beside o200k_base.
     """
     # A tiktoken file declares no tokenizer that GGUF has, but its tokens have bytes.
     reference = _tokens_of(facts) or [data.decode(errors="replace") for data in facts.token_bytes]
     changed, types = find_changed(spec.tokens, reference), types_of(spec)
     if len(changed) < _FEW:
         return []
-    known, here = set(reference), set(spec.tokens)
+    known, here, unnamed = set(reference), set(spec.tokens), _ids_without_token(facts)
     ids = [
         id
         for id, ours, theirs in ((id, spec.tokens[id], reference[id]) for id in changed)
         if not (ours in known or theirs in here or is_filler(ours) or is_filler(theirs))
         and (is_marker(ours) or types[id] == TokenType.CONTROL)
-        and is_marker(theirs)
-        and not _keeps_letters(ours, theirs)
+        and (id in unnamed or (is_marker(theirs) and not _keeps_letters(ours, theirs)))
     ]
     return ids if len(ids) >= _FEW else []
+
+
+def _ids_without_token(facts: Opened) -> frozenset[int]:
+    """Return the ids for which a reference that declares no tokenizer has no token, if it lists special ones at all."""
+    if facts.spec or facts.tokenizer is None or lists_no_special_tokens(facts.tokenizer):
+        return frozenset()
+    return frozenset(id for id, piece in enumerate(facts.pieces) if not piece)
 
 
 def _has_other_ends(spec: TokenizerSpec, reference: TokenizerSpec) -> bool:
