@@ -1,7 +1,8 @@
 """References that a library has damaged: which side is blamed, and that the model is left as it is."""
 
 import json
-from collections.abc import Sequence
+import struct
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -221,13 +222,25 @@ def test_a_reference_without_the_stage_that_writes_spaces_is_at_fault(tmp_path):
         fix_model(model, None, reference, cases)
 
 
-def test_a_reference_whose_scores_were_rounded_is_at_fault():
-    right = spm_spec({"▁": -1.25, "a": -1.31, "b": -1.29, "ab": -2.5})
-    rounded = replace(right, scores=[round(score, 1) for score in right.scores])
-    reason = explain_rounded_scores(right, Opened(Encoder(rounded, "reference")))
-    assert "rounded to 1 decimal, so that pieces rank alike" in reason
-    assert explain_rounded_scores(rounded, Opened(Encoder(right, "reference"))) == ""
+@pytest.mark.parametrize(
+    ("rounded", "name"),
+    [
+        (lambda score: round(score, 1), "1 decimal"),
+        (lambda score: struct.unpack("e", struct.pack("e", score))[0], "float16"),
+        (lambda score: round(score * 128) / 128, "bfloat16"),
+    ],
+)
+def test_a_reference_whose_scores_were_rounded_is_at_fault(rounded: Callable[[float], float], name: str):
+    scores = {"▁": -1.25, "a": -1.3102, "b": -1.3104, "ab": -1.5}
+    short = spm_spec({piece: rounded(score) for piece, score in scores.items()})
+    # A converter has padded the file.
+    right = spm_spec(scores | {"[PAD]": -10000.0})
+    reason = explain_rounded_scores(right, Opened(Encoder(short, "reference")))
+    assert f"rounded to {name}, so that pieces rank alike" in reason
+    assert explain_rounded_scores(short, Opened(Encoder(right, "reference"))) == ""
     assert explain_rounded_scores(right, Opened(Encoder(right, "reference"))) == ""
+    other = spm_spec({**scores, "a": -1.4, "b": -1.4})
+    assert explain_rounded_scores(right, Opened(Encoder(other, "reference"))) == ""
 
 
 def test_a_model_that_splits_the_tokens_is_repaired(tmp_path):

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from math import frexp, ldexp
 from operator import ne
 
 from tokverify.compare.digest import make_difference
@@ -48,6 +50,8 @@ With a pattern of another model, all tokens of Qwen 3 come back, and with its ow
 """
 _MOST_DIGITS, _TOLERANCE = 4, 1e-4
 """Of scores; a float of 32 bits has seven digits, of which two or three are before the point."""
+_SHORT_FLOATS = {"float16": 11, "bfloat16": 8}
+"""Name -> the bits of its mantissa; models are stored so, and a vocabulary that was made of one has such scores."""
 _OPPOSED = 10
 """As many times more tokens must speak for the model than for the reference."""
 _CONTINUATION = "##"
@@ -61,7 +65,7 @@ _SEPARATED = (
     ("digits", re.compile("[0-9].|.[0-9]", re.DOTALL), "a 12", "joins a digit with another character", "single digits"),
     ("punctuation", re.compile(f"{SPELLED_SPACE}[!-/:-@\\[-`{{-~]"), "a (", "is a space with a sign", "single signs"),
 )
-"""What a stage separates, the pieces that this makes impossible, a text of which it makes single characters, and words."""
+"""What a stage separates, the pieces that this makes impossible, a text that it splits, and words for both."""
 _TEXTS = ("Hello world", "The cat sat on the mat", "one two three", "a b c d")
 """Texts that every decoder restores."""
 _SPACED = (" Hello world", " one two three")
@@ -382,17 +386,35 @@ def explain_misread_tokens(pieces: Sequence[str], facts: Opened) -> str:
 
 def explain_rounded_scores(spec: TokenizerSpec, facts: Opened) -> str:
     """Say that the scores of a reference are those of the model, rounded; empty if they are not."""
-    ours, theirs = spec.scores or (), (facts.spec.scores if facts.spec else None) or ()
-    if len(ours) != len(theirs) or len(set(theirs)) >= len(set(ours)):
+    reference, scores = facts.spec, (facts.spec.scores if facts.spec else None)
+    if reference is None or not scores or not spec.scores:
         return ""
-    pairs = list(zip(ours, theirs, strict=True))
-    for digits in range(_MOST_DIGITS):
-        is_rounded = all(abs(round(one, digits) - other) < _TOLERANCE for one, other in pairs)
-        if is_rounded and any(abs(one - other) > _TOLERANCE for one, other in pairs):
-            rounded = f"its scores are those of the model, rounded to {plural(digits, 'decimal')}"
+    # Padding behind the tokens of either side has scores of its own.
+    size = min(len(spec.tokens), len(reference.tokens))
+    moved = set(find_changed(spec.tokens[:size], reference.tokens[:size]))
+    pairs = [(spec.scores[id], scores[id]) for id in range(size) if id not in moved]
+    if len({other for _, other in pairs}) >= len({one for one, _ in pairs}):
+        return ""
+    if all(abs(one - other) <= _TOLERANCE for one, other in pairs):
+        return ""
+    for name, rounded in _rounders():
+        if all(abs(rounded(one) - other) < _TOLERANCE for one, other in pairs):
             advice = "name another reference with -r, and leave the model as it is"
-            return f"{_BLAME}: {rounded}, so that pieces rank alike that should not; {advice}"
+            scores_are = f"its scores are those of the model, rounded to {name}"
+            return f"{_BLAME}: {scores_are}, so that pieces rank alike that should not; {advice}"
     return ""
+
+
+def _rounders() -> Iterator[tuple[str, Callable[[float], float]]]:
+    for digits in range(_MOST_DIGITS):
+        yield plural(digits, "decimal"), partial(round, ndigits=digits)
+    for name, bits in _SHORT_FLOATS.items():
+        yield name, partial(_round_bits, bits=bits)
+
+
+def _round_bits(number: float, bits: int) -> float:
+    mantissa, exponent = frexp(number)
+    return ldexp(round(ldexp(mantissa, bits)), exponent - bits)
 
 
 def _spells_bytes(spec: TokenizerSpec, document: Document | None) -> bool:
