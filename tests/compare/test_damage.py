@@ -113,6 +113,15 @@ def test_a_byte_level_vocabulary_without_its_stage_is_at_fault(tmp_path, pre_tok
         fix_model(tmp_path / "model.gguf", None, tmp_path / "tokenizer.json", cases)
 
 
+def test_a_reference_whose_merges_were_sorted_is_at_fault(tmp_path):
+    words = [f"{first}{second}" for first, second in product("abcde", "vwxyz")]
+    merges = [*(f"{word[1]} {word[0]}" for word in words), *(f"{word[1]}{word[0]} k" for word in words), "a k", "b k"]
+    stage = stages(SPLIT, byte_level(use_regex=False))
+    model, reference = write(tmp_path, bpe_spec(merges, pre="qwen2"), merges=sorted(merges), pre_tokenizer=stage)
+    cases = [Case(id="words", suite="made", text="vak", add_special=False)]
+    assert_at_fault(model, reference, cases, "merges are sorted by their texts, and not by their ranks")
+
+
 def test_no_limit_hides_that_a_reference_splits_its_own_tokens(tmp_path):
     spec = bpe_spec(MERGES, pre="llama-bpe")
     write_gguf(tmp_path / "model.gguf", spec)

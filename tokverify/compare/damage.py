@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise, starmap
 from math import frexp, ldexp
-from operator import ne
+from operator import le, ne
 
 from tokverify.compare.digest import make_difference
 from tokverify.compare.opened import Opened
@@ -103,7 +104,7 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
         reason, share = "its ignore_merges, which goes with its pattern, is lost", 0.0
     if len(lost) < max(_LEAST, share * len(texts), _OPPOSED * len(gained)):
         return
-    reason = reason if is_suspicious else _explain_merges(lost, facts) or reason
+    reason = reason if is_suspicious else _explain_merges(lost, actual, facts) or reason
     names = list_tokens(lost, {id: actual.piece(id) for id in lost})
     message = (
         f"{_BLAME}: {reason or 'it does not split texts as its vocabulary was trained'}, and so it splits its own"
@@ -347,16 +348,19 @@ def _explain_missing_stage(facts: Opened) -> str:
     )
 
 
-def _explain_merges(lost: Sequence[int], facts: Opened) -> str:
-    """Say that merges are missing, if none makes most of the tokens that are lost; empty if that is not so."""
+def _explain_merges(lost: Sequence[int], actual: Tokenizer, facts: Opened) -> str:
+    """Say that merges are missing, if none makes most of the lost tokens, or sorted; empty if neither is so."""
     ranking = facts.ranking
     if ranking is None or not ranking.merges:
         return ""
     made = set(pieces_made_by(ranking.merges))
     unmade = [id for id in lost if facts.pieces[id] not in made]
-    if len(unmade) < NEARLY_ALL * len(lost):
-        return ""
-    return f"merges are missing (it has {len(ranking.merges):,})"
+    if len(unmade) >= NEARLY_ALL * len(lost):
+        return f"merges are missing (it has {len(ranking.merges):,})"
+    ours = actual.spec.merges if isinstance(actual, Encoder) else None
+    if ours and not all(starmap(le, pairwise(ours))) and all(starmap(le, pairwise(ranking.merges))):
+        return f"its {len(ranking.merges):,} merges are sorted by their texts, and not by their ranks"
+    return ""
 
 
 def explain_misread_tokens(pieces: Sequence[str], facts: Opened) -> str:
