@@ -231,6 +231,21 @@ def test_a_reference_without_the_stage_that_writes_spaces_is_at_fault(tmp_path):
         fix_model(model, None, reference, cases)
 
 
+@pytest.mark.parametrize("joins", [True, False])
+def test_a_reference_that_has_lost_byte_fallback_is_at_fault_if_its_decoder_joins_bytes(joins: bool, tmp_path):
+    spec = spm_spec({"▁": -1.0, "a": -2.0, "▁a": -3.0})
+    document = gemma_json(spec.tokens, ["▁ a"], [])
+    document["model"] |= {"byte_fallback": False, "unk_token": "<unk>"}
+    parts = [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "Fuse"}]
+    parts += [{"type": "ByteFallback"}] if joins else []
+    document["decoder"] = {"type": "Sequence", "decoders": parts}
+    model, reference = tmp_path / "model.gguf", tmp_path / "tokenizer.json"
+    reference.write_text(json.dumps(document))
+    write_gguf(model, spec)
+    cases = [Case(id="rare", suite="made", text="aé", add_special=False)]
+    assert_at_fault(model, reference, cases, "its byte_fallback is off, although it has all 256" if joins else "")
+
+
 @pytest.mark.parametrize(
     ("rounded", "name"),
     [

@@ -25,6 +25,7 @@ from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.piece_index import listed_pieces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
+from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.report.finding import ERROR
 from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
@@ -67,6 +68,9 @@ _SEPARATED = (
     ("punctuation", re.compile(f"{SPELLED_SPACE}[!-/:-@\\[-`{{-~]"), "a (", "is a space with a sign", "single signs"),
 )
 """What a stage separates, the pieces that this makes impossible, a text that it splits, and words for both."""
+_BYTES = 256
+_RARE = "\ue000"
+"""A character for private use, which no trainer makes a piece of."""
 _TEXTS = ("Hello world", "The cat sat on the mat", "one two three", "a b c d")
 """Texts that every decoder restores."""
 _SPACED = (" Hello world", " one two three")
@@ -85,6 +89,7 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
     yield from _find_lost_continuations(actual, facts)
     yield from _find_lost_case(actual, facts)
     yield from _find_lost_spaces(actual, facts)
+    yield from _find_lost_fallback(actual, facts)
     yield from _find_lost_pattern(actual, facts)
     yield from _find_lost_stage(actual, facts)
     yield from _find_replaced_pattern(actual, facts)
@@ -169,6 +174,24 @@ def _find_lost_spaces(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDif
             f" {list_tokens(lost, facts.pieces)}, so that it uses none of them"
         )
         yield make_difference(Aspect.SPLITTING, ERROR, message, lost, origin=Origin.REFERENCE)
+
+
+def _find_lost_fallback(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that a reference no longer uses its byte tokens, which its own decoder joins, and the model does."""
+    document = facts.document
+    if document is None or document.model.get("byte_fallback") is not False or not isinstance(actual, Encoder):
+        return
+    known = {id for id, piece in enumerate(facts.pieces) if BYTE_PIECE.fullmatch(piece)}
+    joins = any(stage.get("type") == "ByteFallback" for stage in _decoder_stages(document))
+    if len(known) < _BYTES or not joins:
+        return
+    (ids,) = encode_plain(actual, [_RARE])
+    if ids and known.intersection(ids):
+        message = (
+            f"{_BLAME}: its byte_fallback is off, although it has all {_BYTES} byte tokens and its decoder joins them"
+            " (ByteFallback), so that it uses none of them"
+        )
+        yield make_difference(Aspect.SPLITTING, ERROR, message, sorted(known), origin=Origin.REFERENCE)
 
 
 def _find_lost_pattern(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
@@ -493,13 +516,18 @@ def _keeps_first_spaces(tokenizer: Tokenizer, texts: Sequence[str], encoded: Seq
 def _explain_decoder(facts: Opened) -> str:
     if facts.document is None:
         return "its decoder does not undo what its encoder does"
-    decoder = facts.document.outline.get("decoder")
-    if not decoder:
+    stages = _decoder_stages(facts.document)
+    if not stages:
         return "its tokenizer.json has no decoder"
-    stages: Sequence[dict[str, object]] = decoder.get("decoders") or [decoder]
     names = ", ".join(str(stage.get("type")) for stage in stages)
     before = [str(stage["type"]) for stage in (*facts.document.normalizer, *facts.document.pre_tokenizer)]
     return f"the decoder of its tokenizer.json ({names}) does not undo what is done to a text ({', '.join(before)})"
+
+
+def _decoder_stages(document: Document) -> Sequence[dict[str, object]]:
+    decoder = document.outline.get("decoder") or {}
+    stages: Sequence[dict[str, object]] = decoder.get("decoders") or ([decoder] if decoder else [])
+    return stages
 
 
 def blame_decoder(difference: TokenizerDifference, actual: Tokenizer, facts: Opened) -> TokenizerDifference:

@@ -286,7 +286,6 @@ def sentencepiece_document(*, fuse_unk: bool) -> dict[str, Any]:
             "type": "Sequence",
             "decoders": [
                 {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
-                {"type": "ByteFallback"},
                 {"type": "Fuse"},
             ],
         },
