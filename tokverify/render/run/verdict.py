@@ -248,7 +248,7 @@ def blame(report: Report) -> str:
     if not at_fault or report.diagnosis:
         return ""
     is_damaged = any(difference.aspect is Aspect.SPLITTING for difference in failing)
-    fault = "splits its own tokens" if is_damaged else "contradicts its own configuration"
+    fault = "is damaged" if is_damaged else "contradicts its own configuration"
     return f"the reference is at fault, not the model: {report.expected.source} {fault}"
 
 
