@@ -149,4 +149,6 @@ def test_the_first_line_says_that_the_reference_is_at_fault_if_that_explains_eve
     for other in (failing_report(differences=(blamed,)), failing_report(differences=(CAUSE,), diagnosis=None)):
         assert first not in FORMATS["run"]["table"](other, RenderOptions())
     damaged = failing_report(differences=(replace(blamed, aspect=Aspect.SPLITTING),), diagnosis=None, undiagnosed="why")
-    assert "the reference is at fault, not the model: r is damaged\n" in FORMATS["run"]["table"](damaged, RenderOptions())
+    assert "the reference is at fault, not the model: r is damaged\n" in FORMATS["run"]["table"](
+        damaged, RenderOptions()
+    )

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from support.rule_maker import CHATML, MERGES, bpe_json, good_bpe
-from support.spec_maker import CONTROL, bpe_spec
+from support.rule_maker import CHATML, MERGES, bpe_json, gemma_json, good_bpe
+from support.spec_maker import CONTROL, bpe_spec, spm_spec
 from tokverify.case import Case
 from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.engine.encoder import Encoder
@@ -41,6 +41,23 @@ def test_a_reference_that_a_file_beside_it_contradicts_is_at_fault(tmp_path: Pat
     # Nothing is known of a file elsewhere.
     elsewhere = open_reference(written(tmp_path / "elsewhere" / "tokenizer.json", BPE))
     assert find_other_version(model, Encoder(BPE), reference, [elsewhere], CASES) == ""
+
+
+@pytest.mark.parametrize("strips", [True, False])
+def test_a_reference_that_adds_no_space_is_doubted_if_its_decoder_removes_one(strips: bool, tmp_path: Path):
+    """As a Llama 2 that has lost `Prepend`, with its tokenizer.model beside it."""
+    spec = spm_spec({"▁": -1.0, "a": -2.0, "b": -2.0, "▁a": -1.5})
+    parts: list[dict] = [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "Fuse"}]
+    parts += [{"type": "Strip", "content": " ", "start": 1, "stop": 0}] if strips else []
+    writes = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
+    prepends = {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"}, writes]}
+    paths = tmp_path / "tokenizer.json", tmp_path / "other.json"
+    for path, normalizer in zip(paths, (writes, prepends), strict=True):
+        document = gemma_json(spec.tokens, ["▁ a"], []) | {"normalizer": normalizer}
+        path.write_text(json.dumps(document | {"decoder": {"type": "Sequence", "decoders": parts}}))
+    reference, other = OpenedReference(open_reference(paths[0])), open_reference(paths[1])
+    found = find_other_version(tmp_path / "ref" / "model.gguf", Encoder(spec), reference, [other], CASES)
+    assert found.startswith("the files of the reference contradict each other:") is strips
 
 
 @pytest.mark.parametrize(("template", "is_changed"), [(CHATML, False), ("{{ content }}{{ eos_token }}", True)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from tokverify.case import Case
@@ -10,13 +11,16 @@ from tokverify.compare.comparison import compare_cases
 from tokverify.compare.limits.explaining import explainer_of
 from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.engine.encoder import Encoder
+from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.references import FoundReference
 from tokverify.report.fix import OtherReference
 from tokverify.report.run import FAILING
 from tokverify.text.sequence import thin_out
 from tokverify.text.wording import plural
+from tokverify.texts.batch import encode_plain
 from tokverify.tokenizer import Tokenizer, pieces_of, why_hidden
 
+_SPACED = " a"
 _SAMPLE = 200
 """So many tokens tell whether two tokenizers are related."""
 
@@ -48,7 +52,7 @@ def find_other_version(
 
     If the file agrees with a tokenizer beside it, limits aside, nothing is wrong with the file. If it agrees with one
     beside the reference, that can also be the right one of the two, unless it is a base model, which lacks what was
-    added later, or a flag that the reference declares differs.
+    added later, or a flag that the reference declares differs and its decoder undoes what its encoder does.
     """
     own = reference.path.parent if reference.path else None
     for other in others:
@@ -79,12 +83,22 @@ def find_other_version(
 
 
 def _have_same_tokens(encoder: Encoder, reference: OpenedReference, other: Tokenizer) -> bool:
-    """Whether the file has the tokens and flags of its reference, and the other tokenizer as many tokens."""
+    """Whether the file has the tokens and sound flags of its reference, and the other tokenizer as many tokens."""
     if not encoder.vocab_size == reference.tokenizer.vocab_size == other.vocab_size:
         return False
     declared = reference.spec.add_space_prefix if reference.spec else None
     has_same_flag = declared is None or declared is encoder.settings.add_space_prefix
-    return has_same_flag and list(pieces_of(encoder)) == list(pieces_of(reference.tokenizer))
+    # A decoder that removes a space which nothing adds shows that the flag, and not the file, is what changed.
+    is_trusted = has_same_flag or (declared is False and _loses_space(reference.tokenizer))
+    return is_trusted and list(pieces_of(encoder)) == list(pieces_of(reference.tokenizer))
+
+
+def _loses_space(tokenizer: Tokenizer) -> bool:
+    """Whether a tokenizer decodes a text without the space that it begins with."""
+    (ids,) = encode_plain(tokenizer, [_SPACED])
+    with suppress(EncodeError, UnsupportedError):
+        return ids is not None and tokenizer.decode(ids) == _SPACED.lstrip().encode()
+    return False
 
 
 def _agrees(original: Encoder, other: FoundReference, cases: Sequence[Case]) -> bool:
