@@ -23,7 +23,8 @@ def byte_fallback(sides: Sides) -> Iterator[Counterfactual]:
 
     Which models:
         Unigram models that sentencepiece trained with `byte_fallback`; models of merges whose tokenizer.json has
-        byte tokens but `byte_fallback` off, and no decoder for them; and models of merges that sentencepiece trained without `byte_fallback`.
+        byte tokens but `byte_fallback` off, and no decoder for them; and models of merges that sentencepiece trained
+        without `byte_fallback`.
 
     How to live with it:
         Only texts with characters outside the vocabulary are affected: rare scripts and symbols. If llama.cpp aborts on
