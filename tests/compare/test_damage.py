@@ -17,7 +17,7 @@ from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.convert.json_writer import write_json
-from tokverify.compare.damage import explain_misread_tokens, explain_rounded_scores
+from tokverify.compare.damage.table import explain_misread_tokens, explain_rounded_scores
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError

@@ -142,11 +142,12 @@ def compare_beyond_texts(
     differences, decoding = [*compared.differences], describe_decoding(report.results)
     differs = any(result.actual != result.expected for result in report.results)
     if differs or decoding:
-        from tokverify.compare.damage import blame_decoder, find_lost_tokens
+        from tokverify.compare.damage import find_damage
+        from tokverify.compare.damage.decoder import blame_decoder
         from tokverify.compare.opened import Opened
 
         facts = facts or Opened(expected)
-        differences += find_lost_tokens(actual, facts) if differs else ()
+        differences += find_damage(actual, facts) if differs else ()
         differences += [blame_decoder(decoding, actual, facts)] if decoding else []
     return replace(report, differences=tuple(sort_by_severity(differences)), not_compared=tuple(compared.not_compared))
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tokverify.compare.blame import explain_wrong_vocabulary
-from tokverify.compare.damage import explain_misread_tokens, explain_rounded_scores
+from tokverify.compare.damage.table import explain_misread_tokens, explain_rounded_scores
 from tokverify.compare.embedding import find_moved_beyond, find_used_beyond
 from tokverify.compare.marker import read_template
 from tokverify.compare.role_name import ROLES_BY_NAME

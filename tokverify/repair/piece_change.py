@@ -9,7 +9,7 @@ from functools import partial
 from html import unescape
 from typing import TYPE_CHECKING
 
-from tokverify.compare.damage import is_misread
+from tokverify.compare.damage.table import is_misread
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import SPELLED_SPACE, from_byte_level, to_byte_level
 from tokverify.engine.families import find_family

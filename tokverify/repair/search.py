@@ -9,7 +9,7 @@ from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from tokverify.compare.damage import find_broken_decoder
+from tokverify.compare.damage.decoder import find_broken_decoder
 from tokverify.compare.limits.explaining import explainer_of
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tokverify.compare.damage import find_broken_decoder, find_lost_tokens
+from tokverify.compare.damage import find_damage
+from tokverify.compare.damage.decoder import find_broken_decoder
 from tokverify.compare.rule import rule, to_finding
 from tokverify.compare.subject import Subject
 from tokverify.report.finding import ERROR, WARNING, Finding
@@ -36,6 +37,6 @@ def damaged_reference(subject: Subject) -> Iterator[Finding]:
         huggingface/swift-transformers#345
     """
     reference = subject.reference
-    yield from map(to_finding, find_lost_tokens(subject.encoder, reference))
+    yield from map(to_finding, find_damage(subject.encoder, reference))
     if reason := find_broken_decoder(subject.encoder, reference):
         yield Finding(WARNING, reason)

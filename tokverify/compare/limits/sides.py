@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from tokverify.compare.damage import find_lost_tokens
+from tokverify.compare.damage import find_damage
 from tokverify.compare.opened import Opened
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import from_byte_level
@@ -188,7 +188,7 @@ class Sides:
     @cached_property
     def loses_tokens(self) -> bool:
         """Whether the reference splits its own tokens, as it does if a library has lost a stage."""
-        return any(find_lost_tokens(self.encoder, self.facts))
+        return any(find_damage(self.encoder, self.facts))
 
     @cached_property
     def _merges_suffice(self) -> bool:

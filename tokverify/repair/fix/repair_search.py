@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from tokverify.case import Case
 from tokverify.compare.blame import explain_blame
 from tokverify.compare.comparison import compare_cases
-from tokverify.compare.damage import find_broken_decoder, find_lost_tokens
+from tokverify.compare.damage import find_damage
+from tokverify.compare.damage.decoder import find_broken_decoder
 from tokverify.compare.opened import Opened
 from tokverify.compare.ranking_difference import moved_tokens
 from tokverify.compare.template_difference import paired_templates
@@ -105,7 +106,7 @@ class RepairSearch:
     def _add_first_cases(self) -> bool:
         """Add the texts that need no change, and return whether our side can be loaded."""
         encoder = self._measuring.measure(self._spec).encoder
-        if damage := list(find_lost_tokens(encoder, self._facts)) if encoder else []:
+        if damage := list(find_damage(encoder, self._facts)) if encoder else []:
             raise TokverifyError(f"not repaired: {explain_blame(damage)}")
         self._measuring.add_cases(general_cases(encoder, self._facts.tokenizer))
         self._measuring.add_cases(self._differing_tokens(encoder))

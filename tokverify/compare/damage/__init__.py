@@ -1,0 +1,45 @@
+"""Find out that a reference is damaged: it no longer produces its own tokens, or no longer decodes what it encodes.
+
+A library can lose a stage of a tokenizer when it loads and saves it. Neither side is right because of its name, so both
+are put to the same test, and the reference is blamed only if the model passes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tokverify.compare.damage.lost_merges import find_lost_merges
+from tokverify.compare.damage.lost_pattern import find_lost_pattern, find_lost_stage, find_replaced_pattern
+from tokverify.compare.damage.lost_setting import (
+    find_lost_case,
+    find_lost_continuations,
+    find_lost_fallback,
+    find_lost_spaces,
+)
+from tokverify.compare.damage.lost_token import find_lost_tokens
+from tokverify.compare.opened import Opened
+from tokverify.engine.encoder import Encoder
+from tokverify.report.tokenizer_difference import TokenizerDifference
+from tokverify.sources.huggingface.document import Document
+from tokverify.tokenizer import Tokenizer
+
+_OF_DOCUMENTS: tuple[Callable[[Encoder, Document, Opened], Iterator[TokenizerDifference]], ...] = (
+    find_lost_continuations,
+    find_lost_case,
+    find_lost_spaces,
+    find_lost_fallback,
+    find_lost_pattern,
+    find_lost_stage,
+    find_replaced_pattern,
+)
+"""What a tokenizer.json can have lost."""
+
+
+def find_damage(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield why a reference does not use the tokens that it has, although the model does."""
+    document = facts.document
+    if document is not None and isinstance(actual, Encoder):
+        for find in _OF_DOCUMENTS:
+            yield from find(actual, document, facts)
+    yield from find_lost_merges(actual, facts)
+    yield from find_lost_tokens(actual, facts)

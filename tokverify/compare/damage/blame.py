@@ -1,0 +1,19 @@
+"""Blame a reference because it is damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tokverify.compare.digest import make_difference
+from tokverify.report.finding import ERROR
+from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
+
+CODE = "TV213"
+"""The rule that reports the same."""
+BLAME = "the reference is at fault"
+"""How each message about a damaged reference begins."""
+
+
+def blame_reference(reason: str, ids: Sequence[int] = ()) -> TokenizerDifference:
+    """Return the difference that a reference no longer splits texts, or uses its tokens, as it was trained to."""
+    return make_difference(Aspect.SPLITTING, ERROR, f"{BLAME}: {reason}", ids, origin=Origin.REFERENCE)

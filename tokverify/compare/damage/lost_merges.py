@@ -1,0 +1,41 @@
+"""Find out that a reference has lost the merges of tokens that it looks up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tokverify.compare.damage.blame import blame_reference
+from tokverify.compare.opened import Opened
+from tokverify.engine.encoder import Encoder
+from tokverify.report.tokenizer_difference import TokenizerDifference
+from tokverify.spec import pieces_made_by
+from tokverify.text.wording import list_tokens, plural
+from tokverify.tokenizer import Tokenizer
+
+_LEAST, _LEAST_SHARE = 8, 0.05
+"""So many tokens must be lost."""
+_OPPOSED = 10
+"""As many times more tokens must speak for the model than for the reference."""
+
+
+def find_lost_merges(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that no merge makes many tokens of a reference which looks up whole pre-tokens, and the model's merges do.
+
+    All of its tokens still come back as themselves.
+    """
+    ranking = facts.ranking if facts.ignore_merges else None
+    if ranking is None or not ranking.merges or not isinstance(actual, Encoder) or not actual.settings.family.is_bpe:
+        return
+    merges = actual.spec.merges or ()
+    if len(merges) <= len(ranking.merges):
+        return
+    ours, theirs = set(pieces_made_by(merges)), set(pieces_made_by(ranking.merges))
+    pieces = enumerate(zip(actual.settings.pieces, facts.pieces, strict=False))
+    lost = [id for id, (piece, other) in pieces if piece == other and piece in ours and piece not in theirs]
+    if len(lost) >= max(_LEAST, _LEAST_SHARE * len(facts.pieces), _OPPOSED * len(theirs - ours)):
+        message = (
+            f"merges are missing (it has {len(ranking.merges):,}), and so none of them makes"
+            f" {plural(len(lost), 'token')} of its own, such as {list_tokens(lost, facts.pieces)}, which those of the"
+            " model make"
+        )
+        yield blame_reference(message, lost)

@@ -1,0 +1,103 @@
+"""Find out that a tokenizer.json no longer splits texts as its pieces were trained."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tokverify.compare.damage.blame import blame_reference
+from tokverify.compare.opened import Opened
+from tokverify.engine.byte_level import SPELLED_SPACE
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
+from tokverify.report.tokenizer_difference import TokenizerDifference
+from tokverify.sources.huggingface.document import Document
+from tokverify.sources.nearest_pattern import count_differences, probe_texts
+
+_WORDS, _SPANNING = 500, 0.001
+"""Of so many pieces that begin with a space, a trainer that splits no text makes more than this share from several."""
+_SEVERAL_WORDS = re.compile(f"[A-Za-z]{SPELLED_SPACE}[A-Za-z]")
+_TEXT = "Hello world"
+"""A text that every pattern splits."""
+_MANY_WORDS = 10_000
+"""Among so many pieces that begin with a space there are years and brackets, unless a trainer split them."""
+_SEPARATED = (
+    ("digits", re.compile("[0-9].|.[0-9]", re.DOTALL), "a 12", "joins a digit with another character", "single digits"),
+    ("punctuation", re.compile(f"{SPELLED_SPACE}[!-/:-@\\[-`{{-~]"), "a (", "is a space with a sign", "single signs"),
+)
+"""What a stage separates, the pieces that this makes impossible, a text that it splits, and words for both."""
+
+
+def find_lost_pattern(actual: Encoder, document: Document, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that a byte-level reference splits no text, though its pieces were trained on words, and the model does.
+
+    All of its tokens still come back as themselves.
+    """
+    if document.model_type != "BPE":
+        return
+    stages = document.pre_tokenizer
+    splits = any(stage["type"] != "ByteLevel" or stage["use_regex"] for stage in stages)
+    if splits or not stages or not actual.settings.family.is_bpe:
+        return
+    words = [id for id, piece in enumerate(facts.pieces) if piece.startswith(SPELLED_SPACE)]
+    spanning = sum(_SEVERAL_WORDS.search(piece) is not None for piece in facts.pieces)
+    if len(words) < _WORDS or spanning > _SPANNING * len(words):
+        return
+    if splitter(PRE_TOKENIZERS[actual.settings.pre])(_TEXT) != [_TEXT]:
+        message = (
+            f"no stage of its pre-tokenizer splits a text, but of its {len(words):,} pieces that begin with a"
+            f" space, {spanning or 'none'} {'have' if spanning > 1 else 'has'} a second word, so that they were trained"
+            " with a pattern, which is lost"
+        )
+        yield blame_reference(message)
+
+
+def find_lost_stage(actual: Encoder, document: Document, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that a byte-level reference has lost a stage, such as that for digits, with which its pieces were trained.
+
+    All of its tokens still come back as themselves, and only spaces before numbers or signs get other ids.
+    """
+    if document.model_type != "BPE":
+        return
+    is_plain = [stage["type"] == "ByteLevel" and stage["use_regex"] for stage in document.pre_tokenizer] == [True]
+    if not is_plain or not actual.settings.family.is_bpe:
+        return
+    words = sum(piece.startswith(SPELLED_SPACE) for piece in facts.pieces)
+    if words < _MANY_WORDS:
+        return
+    split = splitter(PRE_TOKENIZERS[actual.settings.pre])
+    for name, pattern, text, joins, trained in _SEPARATED:
+        joined = sum(pattern.search(piece) is not None for piece in document.tables.vocab)
+        if joined <= _SPANNING * words and {*text} == {*split(text)}:
+            message = (
+                f"its pre-tokenizer leaves spaces and {name} together, but {joined or 'none'} of its"
+                f" {len(facts.pieces):,} pieces {joins}, so that they were trained with {trained}; transformers 5 saves"
+                " this if tokenizer_config.json names GPT2Tokenizer"
+            )
+            yield blame_reference(message)
+            return
+
+
+def find_replaced_pattern(
+    actual: Encoder,
+    document: Document,  # noqa: ARG001 - all functions of the table have it
+    facts: Opened,
+) -> Iterator[TokenizerDifference]:
+    """Yield that a tokenizer.json splits in another way than the configuration beside it says, as the model does.
+
+    Classes of transformers 5 replace the pattern of a tokenizer.json, and keep `pretokenize_regex` as they found it.
+    """
+    split, configured = facts.split, facts.configured_split
+    if split is None or configured is None or not actual.settings.family.is_bpe:
+        return
+    ours, texts = PRE_TOKENIZERS[actual.settings.pre], probe_texts()
+    follows = (
+        count_differences(ours, list(zip(texts, map(each, texts), strict=True)), 1) == 0 for each in (configured, split)
+    )
+    if list(follows) == [True, False]:
+        message = (
+            f"its pre-tokenizer does not split as the pretokenize_regex of tokenizer_config.json says, but"
+            f" that of the model ({actual.settings.pre}) does; transformers 5 saves this if it loads the tokenizer with"
+            " the class of another model"
+        )
+        yield blame_reference(message)

@@ -1,0 +1,182 @@
+"""Find out that a reference no longer produces its own tokens."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, starmap
+from operator import le
+
+from tokverify.compare.damage.blame import blame_reference
+from tokverify.compare.opened import Opened
+from tokverify.engine.byte_level import SPELLED_SPACE
+from tokverify.engine.encoder import Encoder
+from tokverify.engine.normalizer import ESCAPED_SPACE
+from tokverify.engine.piece_index import listed_pieces
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.report.run import NEARLY_ALL
+from tokverify.report.tokenizer_difference import TokenizerDifference
+from tokverify.sources.nearest_pattern import original_name_of
+from tokverify.spec import pieces_made_by
+from tokverify.text.sequence import thin_out
+from tokverify.text.utf8 import from_utf8
+from tokverify.text.wording import list_tokens, plural
+from tokverify.texts.batch import encode_plain
+from tokverify.tokenizer import Tokenizer, why_hidden
+
+_MOST = 2_000
+"""At most this many tokens are encoded alone; of more, an even sample."""
+_LEAST, _LEAST_SHARE, _SUSPICIOUS_SHARE = 8, 0.05, 0.01
+"""So many tokens must be lost; fewer if the stages are suspicious, too.
+
+With a pattern of another model, all tokens of Qwen 3 come back, and with its own 1.2% do not.
+"""
+_OPPOSED = 10
+"""As many times more tokens must speak for the model than for the reference."""
+
+
+def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that the reference splits many of its own tokens, which come back as themselves in the model.
+
+    A vocabulary is trained on the pieces that its pre-tokenizer makes, so nearly all of its tokens come back if their
+    texts are encoded alone. If they do so on one side only, the other one splits texts in another way. Only a
+    tokenizer.json of BPE that splits at a pattern is put to this test: elsewhere, a space before each text, or types of
+    tokens, have the same effect, and they are faults of either side.
+    """
+    lacks_byte_stage = _lacks_byte_stage(facts)
+    if facts.tokenizer is None or not (lacks_byte_stage or _splits_into_words(facts)):
+        return
+    # A reference without that stage does not know either which bytes its pieces spell.
+    is_suspicious = _lacks_look_up(actual, facts)
+    most = None if is_suspicious else _MOST
+    texts = _texts_of_tokens(actual, facts.tokenizer, facts, most, is_spelled=lacks_byte_stage)
+    ours, theirs = (_count_returning(side, texts) for side in (actual, facts.tokenizer))
+    lost, gained = sorted(ours - theirs), theirs - ours
+    reason = _explain_missing_stage(facts) if lacks_byte_stage else _explain_splits(facts)
+    share = _SUSPICIOUS_SHARE if reason else _LEAST_SHARE
+    if is_suspicious:
+        reason, share = "its ignore_merges, which goes with its pattern, is lost", 0.0
+    if len(lost) < max(_LEAST, share * len(texts), _OPPOSED * len(gained)):
+        return
+    reason = reason if is_suspicious else _explain_merges(lost, actual, facts) or reason
+    names = list_tokens(lost, {id: actual.piece(id) for id in lost})
+    message = (
+        f"{reason or 'it does not split texts as its vocabulary was trained'}, and so it splits its own"
+        f" tokens, such as {names}; of {plural(len(texts), 'token')} whose texts were encoded alone, {len(ours):,} come"
+        f" back as themselves in the model, but only {len(theirs):,} in the reference"
+    )
+    yield blame_reference(message, lost)
+
+
+def _splits_into_words(facts: Opened) -> bool:
+    """Whether the reference is a tokenizer.json of BPE that splits at a pattern, and adds no space before a text."""
+    if facts.document is None or facts.document.model_type != "BPE":
+        return False
+    stages = facts.document.pre_tokenizer
+    byte_level = [stage for stage in stages if stage["type"] == "ByteLevel"]
+    adds_space = any(stage.get("add_prefix_space") or stage["type"] == "Metaspace" for stage in stages)
+    prepends = any(stage["type"] == "Prepend" for stage in facts.document.normalizer)
+    return bool(byte_level or _has_pattern(facts)) and not adds_space and not prepends
+
+
+def _has_pattern(facts: Opened) -> bool:
+    stages = facts.document.pre_tokenizer if facts.document else ()
+    return any(stage["type"] == "Split" and "Regex" in stage["pattern"] for stage in stages)
+
+
+def _lacks_byte_stage(facts: Opened) -> bool:
+    """Whether a tokenizer.json has a byte-level vocabulary, and no stage that spells texts in its alphabet."""
+    document = facts.document
+    if document is None or document.model_type != "BPE":
+        return False
+    if any(stage["type"] == "ByteLevel" for stage in (*document.normalizer, *document.pre_tokenizer)):
+        return False
+    pieces = listed_pieces(document.tables.vocab)
+    sample = pieces[:: 1 + len(pieces) // _MOST]
+    beginning = Counter(piece[:1] for piece in sample)
+    return beginning[SPELLED_SPACE] > _LEAST_SHARE * len(sample) > beginning[ESCAPED_SPACE]
+
+
+def _lacks_look_up(actual: Tokenizer, facts: Opened) -> bool:
+    """Whether only the model looks up whole pre-tokens, and llama.cpp's converter names the reference's pattern alike.
+
+    Of Llama 3, 588 tokens are found in no other way; libraries of 2023 lose the setting.
+    """
+    pre = PRE_TOKENIZERS[actual.settings.pre] if isinstance(actual, Encoder) and actual.settings.family.is_bpe else None
+    if pre is None or not pre.ignore_merges or facts.ignore_merges is not False or facts.split is None:
+        return False
+    name = original_name_of(facts.split)
+    return name is not None and PRE_TOKENIZERS[name] == pre
+
+
+def _texts_of_tokens(
+    actual: Tokenizer, expected: Tokenizer, facts: Opened, most: int | None, *, is_spelled: bool
+) -> dict[int, str]:
+    """Return the texts of a sample of the tokens that the two sides share, those of one character left out.
+
+    Args:
+        actual: The model.
+        expected: The reference.
+        facts: What else is known of the reference.
+        most: The size of the sample; None for all tokens.
+        is_spelled: Whether a token with the same piece is shared, as the pieces of the reference spell bytes.
+    """
+    added, is_hidden = facts.added_tokens or {}, bool(why_hidden(expected))
+    found: dict[int, str] = {}
+    ids = range(min(actual.vocab_size, expected.vocab_size))
+    for id in ids if most is None else thin_out(ids, most):
+        data = actual.token_bytes(id)
+        text = from_utf8(data)
+        is_shared = is_hidden or expected.token_bytes(id) == data
+        is_shared = is_shared or (is_spelled and expected.piece(id) == actual.piece(id))
+        if text and len(text) > 1 and id not in added and is_shared:
+            found[id] = text
+    return found
+
+
+def _count_returning(tokenizer: Tokenizer, texts: dict[int, str]) -> set[int]:
+    encoded = encode_plain(tokenizer, list(texts.values()))
+    return {id for id, ids in zip(texts, encoded, strict=True) if ids == (id,)}
+
+
+def _explain_missing_stage(facts: Opened) -> str:
+    stages = facts.document.pre_tokenizer if facts.document else ()
+    names = ", ".join(stage["type"] for stage in stages) or "nothing"
+    return (
+        f"its vocabulary is byte-level and its pre-tokenizer ({names}) is not, which is what transformers 5 saves if"
+        " tokenizer_config.json names LlamaTokenizer"
+    )
+
+
+def _explain_merges(lost: Sequence[int], actual: Tokenizer, facts: Opened) -> str:
+    """Say that merges are missing, if none makes most of the lost tokens, or sorted; empty if neither is so."""
+    ranking = facts.ranking
+    if ranking is None or not ranking.merges:
+        return ""
+    made = set(pieces_made_by(ranking.merges))
+    unmade = [id for id in lost if facts.pieces[id] not in made]
+    if len(unmade) >= NEARLY_ALL * len(lost):
+        return f"merges are missing (it has {len(ranking.merges):,})"
+    ours = actual.spec.merges if isinstance(actual, Encoder) else None
+    if ours and not all(starmap(le, pairwise(ours))) and all(starmap(le, pairwise(ranking.merges))):
+        return f"its {len(ranking.merges):,} merges are sorted by their texts, and not by their ranks"
+    return ""
+
+
+def _explain_splits(facts: Opened) -> str:
+    """Say what about the pre-tokenizer of a tokenizer.json is suspicious; empty if nothing is."""
+    stages = facts.document.pre_tokenizer if facts.document else ()
+    types = [stage["type"] for stage in stages]
+    if "ByteLevel" not in types and _has_pattern(facts):
+        return (
+            "its pre-tokenizer splits at a pattern, although its vocabulary is not byte-level, as if transformers had"
+            " loaded it with fix_mistral_regex"
+        )
+    if not any(stage["type"] == "ByteLevel" and stage["use_regex"] for stage in stages):
+        return ""
+    if "Split" in types:
+        return "its ByteLevel splits each part of a text a second time, as GPT-2 does (use_regex)"
+    return (
+        "its pre-tokenizer has no Split and splits texts as GPT-2 does (ByteLevel with use_regex), which is what"
+        " transformers saves if it loads the tokenizer with the wrong class"
+    )
