@@ -105,6 +105,8 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     # Another program must not be able to take over the port.
     allow_reuse_address = False
+    # A connection beyond the queue, which is short by default, is only tried again after a second or more.
+    request_queue_size = MAX_CONNECTIONS
 
     def __init__(self, address: tuple[str, int], handler: type[_Handler]) -> None:
         self._slots = Semaphore(MAX_CONNECTIONS)
