@@ -103,7 +103,7 @@ class Modes:
         This is so if no mode of the others is the same: one tokenizer never parses control tokens, and the text
         contains one of these, and another token that only it matches anyway.
         """
-        return bool(self._find_unable(text)) and self._markers is not None and self._markers(text)
+        return self._markers is not None and self._markers(text) and bool(self._find_unable(text))
 
     def encode_stretches(self, tokenizer: Tokenizer, text: str) -> list[int]:
         """Encode the stretches of a text between the control tokens of a tokenizer that never parses these.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from itertools import chain, islice
 
@@ -101,16 +101,16 @@ def _simpler(character: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(candidate for candidate in candidates if _rank(candidate) < _rank(character)))
 
 
-def _first_of(category: str) -> Iterator[str]:
-    """Yield the first character of a category, and the first one after ASCII that begins a stretch of it."""
+@cache
+def _first_of(category: str) -> tuple[str, ...]:
+    """Return the first character of a category, and the first one after ASCII that begins a stretch of it."""
     starts = (
         code
         for code in range(sys.maxunicode + 1)
         if unicodedata.category(chr(code)) == category != (code and unicodedata.category(chr(code - 1)))
     )
     first = next(starts)
-    yield chr(first)
-    yield from map(chr, islice((code for code in chain([first], starts) if code > _ASCII), 1))
+    return tuple(map(chr, (first, *islice((code for code in chain([first], starts) if code > _ASCII), 1))))
 
 
 def _rank(character: str) -> tuple[int, str]:
