@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from support.rule_maker import CHATML
+from support.selection import thinned
 from support.spec_maker import CONTROL, bpe_spec
 from tokverify.compare.inner_end import InnerEnd, find_inner_ends
 from tokverify.engine.settings import resolve
@@ -89,7 +90,8 @@ def test_the_end_of_the_turn_is_named_if_no_generation_ends_there():
 @pytest.mark.parametrize(
     "part", ["{{'\\'", "{{", "{%", "'", '"\\', "[ '", "{{ role | ", "<think>x", "{{ ((", "{{ '\\\\' ~ "]
 )
-def test_a_hostile_template_proves_nothing(part: str):
+@pytest.mark.parametrize("count", thinned(2, [5_000, 50_000]))
+def test_a_hostile_template_proves_nothing(part: str, count: int):
     settings = resolve(bpe_spec((), {"<think>": CONTROL}, special_ids={"eot": 256}))
-    assert find_inner_ends(settings, part * 50_000) == []
-    assert find_inner_ends(settings, "{{ " + part * 50_000) == []
+    assert find_inner_ends(settings, part * count) == []
+    assert find_inner_ends(settings, "{{ " + part * count) == []

@@ -3,7 +3,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
@@ -294,6 +294,7 @@ def test_a_model_that_cannot_be_made_is_tried_only_once(monkeypatch):
         Deviation(rewrite=str.strip, around=((1,), (2,))),
     ],
 )
+@settings(max_examples=30)  # each builds the encoder of either engine
 @given(text=st.text("ab <u>c\u0301é\n\ud800"), parse_special=st.booleans())
 def test_a_deviation_beside_the_model_gives_the_same_ids_natively(deviation: Deviation, text: str, parse_special: bool):
     results = []

@@ -37,7 +37,7 @@ def main() -> int:
     kinds = arguments.only or list(MAKERS)
     failures: Counter[str] = Counter()
     costs = Costs()
-    prepare()
+    prepare(kinds)
     # What exists now is not copied when a fork collects garbage.
     gc.freeze()
     with tempfile.TemporaryDirectory() as name:

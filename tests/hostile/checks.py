@@ -4,7 +4,7 @@ import importlib.metadata
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -13,7 +13,6 @@ from pathlib import Path
 from hostile.commands import commands
 from hostile.execution import make_baseline, make_reports, make_state, run_command
 from hostile.forks import Outcome, run_forked
-from hostile.grammar import MAKERS
 from hostile.items import Failure, Item, generate, write_item
 from hostile.llama_cpp import ask_llama_cpp, load_library
 from hostile.parity import compare_with_llama_cpp
@@ -51,8 +50,11 @@ class Costs:
         )
 
 
-def prepare() -> None:
-    """Import everything and fill all caches, so that forks start fast; start no thread, which forks would lack."""
+def prepare(kinds: Iterable[str]) -> None:
+    """Import and cache what commands on these kinds of files need, so that forks start fast.
+
+    No thread is started, which forks would lack.
+    """
     os.environ |= {"TOKENIZERS_PARALLELISM": "false", "GGML_NO_BACKTRACE": "1", "RUST_BACKTRACE": "0"}
     load_library()
     make_reports()
@@ -62,7 +64,7 @@ def prepare() -> None:
     importlib.metadata.entry_points = importlib.metadata.entry_points().select
     here = Path.cwd()
     with tempfile.TemporaryDirectory() as name:
-        for kind, seed in product(MAKERS.keys() - SURROUNDINGS.keys(), ("a", "b")):
+        for kind, seed in product(set(kinds) - SURROUNDINGS.keys(), ("a", "b")):
             item = write_item(Path(name), f"{kind}-{seed}-0", kind, generate(kind, seed, mutate=False), AUTO)
             for command in commands(kind, item.path, 1):
                 run_command(command, item.path.parent, AUTO)

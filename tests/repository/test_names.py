@@ -15,19 +15,29 @@ QUESTIONS = {"algorithm", "model", "name", "pre"}
 BEGINS_OR_ENDS = {"startswith", "endswith"}
 
 
+def constants_in(node: ast.AST) -> set[object]:
+    return {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
+
+
+def is_question(function: ast.expr) -> bool:
+    """Whether a method asks how a model, algorithm or name begins or ends."""
+    return (
+        isinstance(function, ast.Attribute)
+        and function.attr in BEGINS_OR_ENDS
+        and getattr(function.value, "attr", "") in QUESTIONS
+    )
+
+
 def find_comparisons(source: str) -> list[str]:
     """Return the comparisons of an algorithm, model or name with one of the known names."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Compare):
             subjects = {getattr(part, "attr", getattr(part, "id", "")) for part in (node.left, *node.comparators)}
-            constants = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
-            if subjects & QUESTIONS and constants & NAMES:
+            if subjects & QUESTIONS and constants_in(node) & NAMES:
                 found.append(ast.unparse(node))
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in BEGINS_OR_ENDS:
-            constants = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
-            if getattr(node.func.value, "attr", "") in QUESTIONS and constants & NAMES:
-                found.append(ast.unparse(node))
+        elif isinstance(node, ast.Call) and is_question(node.func) and constants_in(node) & NAMES:
+            found.append(ast.unparse(node))
     return found
 
 

@@ -1,6 +1,7 @@
 """Statistics with every kind of content, in which names and texts are attacks."""
 
 from dataclasses import replace
+from functools import cache
 
 from support.fake_tokenizer import FakeTokenizer
 from support.paths import ROOT
@@ -12,6 +13,7 @@ HOSTILE = "[red]\x1bone\u202e|`<script>"
 _README = ROOT / "README.md"
 
 
+@cache
 def hostile_stats(hostile: str = HOSTILE) -> StatsReport:
     """Measure the samples, and add the results that only files have."""
     full = FakeTokenizer(*dict.fromkeys(LETTERS + _README.read_text("utf-8")), hostile)

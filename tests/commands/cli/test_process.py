@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from support.paths import SAMPLE
 from tokverify.commands.cli import _TASKS, main
@@ -106,6 +107,7 @@ def test_a_full_disk_is_a_one_line_error(arguments: list[str], environment: dict
 
 
 MODEL = str(SAMPLE / "sample.gguf")
+REFERENCE = str(SAMPLE / "sample.tokenizer.model")
 
 
 @needs_full_disk
@@ -117,9 +119,9 @@ MODEL = str(SAMPLE / "sample.gguf")
         ([], 2),
         (["run", "absent.gguf"], 2),
         (["run", MODEL, "-r", "rebuilt", "-k", "tabs/*", "-o", "{tmp}/report.json"], 0),
-        (["run", str(SAMPLE / "sample-broken.gguf"), "-r", MODEL.replace("gguf", "tokenizer.model"), "--fail-fast"], 1),
+        (["run", str(SAMPLE / "sample-broken.gguf"), "-r", REFERENCE, "--fail-fast", "--no-diagnose"], 1),
         (["encode", MODEL, "<bos>x", "--add-special"], 0),
-        (["fuzz", MODEL, "-r", "rebuilt", "--texts", "50", "--save", "{tmp}/found.yaml"], 0),
+        (["fuzz", MODEL, "-r", "rebuilt", "--texts", "50", "--no-replay", "--save", "{tmp}/found.yaml"], 0),
     ],
 )
 def test_the_exit_code_is_kept_if_stderr_cannot_be_written(tmp_path: Path, arguments: list[str], code: int):
@@ -190,6 +192,22 @@ def once_there_is_a_reader(pipe: Path) -> int:
         ["report", "show", "{p}"],
         ["report", "show", "/dev/zero"],
         ["cases", "check", "/dev/zero"],
+    ],
+)
+def test_a_file_without_an_end_is_a_one_line_error(tmp_path: Path, arguments: list[str]):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    result = CliRunner().invoke(main, [argument.format(p=pipe) for argument in arguments])
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+    assert "not a regular file" in result.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "{p}"],
         ["run", MODEL, "--cases", "/dev/fd/0"],
         ["cases", "record", MODEL, "-r", "rebuilt", "--cases", "/dev/fd/0"],
     ],

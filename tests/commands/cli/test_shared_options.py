@@ -25,7 +25,7 @@ pytestmark = pytest.mark.process  # takes seconds
 FEW = ["-k", "tabs/before-word-3", "-k", "seed/extra-spaces"]
 
 COMMANDS: dict[str, list[str]] = {
-    "run": [BROKEN, "-r", REFERENCE, *FEW],
+    "run": [BROKEN, "-r", REFERENCE, "--no-diagnose", *FEW],
     "check": [BROKEN, "-r", REFERENCE, "--only", "audit"],
     "fuzz": [BROKEN, "-r", REFERENCE, "--texts", "200", "--no-replay", "--no-diagnose"],
     "corpus verify": [BROKEN, str(DATA / "sample_text.txt"), "-r", MODEL, "-j", "1"],

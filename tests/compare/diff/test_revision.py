@@ -226,27 +226,15 @@ def test_a_lost_file_next_to_the_model_is_not_skipped_silently(lfs_versions, clo
     assert "HEAD:x.tokenizer_config.json: Git LFS cannot fetch it" in error_of("HEAD:x.tokenizer.model")
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "run",
-        "run --no-reference",
-        "encode x",
-        "inspect",
-        "inspect --texts words.txt",
-        "explain x",
-        "fuzz",
-        "chat",
-        "fix -o fixed.gguf",
-    ],
-)
-def test_a_model_that_is_not_fetched_is_reported(lfs_versions, clone, command):
+def test_a_model_that_is_not_fetched_is_reported(lfs_versions, clone):
     clone(lfs_versions)
     Path("words.txt").write_text("words")
-    name, *more = command.split()
-    result = CliRunner().invoke(main, [name, "model.gguf", *more])
-    assert result.exit_code == 2, result.output
-    assert result.stderr == (
-        "error: model.gguf: not a GGUF file; it looks like a Git LFS pointer;"
-        " fetch the file itself with `git lfs pull`\n"
-    )
+    commands = ("run", "run --no-reference", "encode x", "inspect", "inspect --texts words.txt", "explain x", "fuzz")
+    for command in (*commands, "chat", "fix -o fixed.gguf"):
+        name, *more = command.split()
+        result = CliRunner().invoke(main, [name, "model.gguf", *more])
+        assert result.exit_code == 2, result.output
+        assert result.stderr == (
+            "error: model.gguf: not a GGUF file; it looks like a Git LFS pointer;"
+            " fetch the file itself with `git lfs pull`\n"
+        ), command
