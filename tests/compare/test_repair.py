@@ -53,7 +53,7 @@ def findings_of(code: str, model: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.process  # takes seconds
-@pytest.mark.parametrize("code", thinned(2, FAULTS))
+@pytest.mark.parametrize("code", thinned(4, FAULTS))
 def test_fix_removes_the_finding_that_offers_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str):
     monkeypatch.chdir(tmp_path)
     write_patched(SAMPLE / "sample.gguf", Path("m.gguf"), changed_values(SPEC, FAULTS[code]))

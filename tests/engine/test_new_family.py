@@ -128,7 +128,7 @@ print(*[name for name in sys.modules if name.startswith("tokverify.")])
 """
 
 
-@pytest.mark.parametrize("arguments", thinned(2, [["run"], ["audit"], ["explain", "a b"], ["run", "-r", "rebuilt"]]))
+@pytest.mark.parametrize("arguments", thinned(4, [["run", "-r", "rebuilt"], ["audit"], ["explain", "a b"], ["run"]]))
 def test_a_run_on_a_llama_file_imports_no_other_family(arguments):
     command = [arguments[0], str(SAMPLE / "sample.gguf"), *arguments[1:]]
     done = subprocess.run([sys.executable, "-c", _USED, *command], capture_output=True, text=True, check=True)

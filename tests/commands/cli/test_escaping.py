@@ -29,7 +29,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("command", thinned(2, COMMANDS))
+@pytest.mark.parametrize("command", thinned(4, COMMANDS))
 def test_a_token_is_shown_escaped_once(directory: Path, monkeypatch: pytest.MonkeyPatch, command: str):
     monkeypatch.chdir(directory)
     monkeypatch.setenv("COLUMNS", "1000")

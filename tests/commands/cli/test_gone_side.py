@@ -83,7 +83,7 @@ def test_a_server_that_dies_at_any_moment_ends_every_command_with_its_address(en
         asked = 10**6 - server.left
     assert result.exit_code in {0, 1}, result.output
     moments = range(1, asked)
-    for requests in moments[:: max(len(moments) // 4, 1)]:
+    for requests in moments[:: max(len(moments) // 2, 1)]:
         with MortalStandIn(encoder, requests) as server:
             result = run(*arguments_of(command, server.address, suite))
         assert result.exit_code == 2, (requests, asked, result.output)

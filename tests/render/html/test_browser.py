@@ -418,7 +418,7 @@ def test_dark_and_light_follow_the_system_until_chosen(open_page):
     assert open_page("broken").evaluate(ground) == page.evaluate(ground)
 
 
-@pytest.mark.parametrize("name", thinned(3, ["broken", *KINDS]))
+@pytest.mark.parametrize("name", thinned(5, ["broken", *KINDS]))
 def test_a_phone_needs_no_sideways_scrolling(open_page, name: str):
     page = open_page(name, width=360, height=700)
     page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true; })")
@@ -475,7 +475,7 @@ def test_axe_finds_nothing(open_page, name: str, dark: bool, width: int):
     assert found.violations_count == 0, found.generate_report()
 
 
-@pytest.mark.parametrize("name", thinned(2, KINDS))
+@pytest.mark.parametrize("name", thinned(3, KINDS))
 def test_hostile_text_stays_text(open_page, name: str):
     page = open_page(name)
     if page.locator("#clear").count():

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from support.explanation_maker import explanation
 from support.pasting import HOSTILE, from_markdown, from_table
 from support.paths import SAMPLE
+from support.selection import thinned
 from tokverify.commands.cli import main
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
@@ -148,7 +149,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str, st
     return model, reference, suite
 
 
-@pytest.mark.parametrize("format", ["table", "markdown", "saved"])
+@pytest.mark.parametrize("format", thinned(3, ["table", "markdown", "saved"]))
 def test_the_pasted_command_repairs_the_file(files: tuple[str, str, str], format: str):
     model, reference, suite = files
     options = [f"./{model}", "-r", f"./{reference}", "--cases", suite]

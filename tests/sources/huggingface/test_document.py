@@ -120,7 +120,7 @@ def places(value, path=()):
 
 
 @pytest.mark.process  # takes seconds
-@pytest.mark.parametrize("document", thinned(2, DOCUMENTS))
+@pytest.mark.parametrize("document", thinned(4, DOCUMENTS))
 def test_no_content_causes_more_than_an_error(tmp_path, document):
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(document))
