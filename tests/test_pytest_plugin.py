@@ -195,13 +195,16 @@ def test_the_shipped_suites_can_be_tested_too(pytester):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        ('"absent.gguf"', "*absent.gguf: no such file*"),
-        ('"sample.gguf", cases=["absent.yaml"]', "*absent.yaml*"),
-        ('"sample.gguf", cases="own.yaml"', "*cases must be a list*"),
-        ('"sample.gguf", refrence="x"', "*refrence*"),
-        ('"sample.gguf", suites=["none"]', "*no case*"),
-    ],
+    thinned(
+        2,
+        [
+            ('"absent.gguf"', "*absent.gguf: no such file*"),
+            ('"sample.gguf", cases=["absent.yaml"]', "*absent.yaml*"),
+            ('"sample.gguf", cases="own.yaml"', "*cases must be a list*"),
+            ('"sample.gguf", refrence="x"', "*refrence*"),
+            ('"sample.gguf", suites=["none"]', "*no case*"),
+        ],
+    ),
 )
 def test_mistakes_in_the_marker_are_one_line_errors(pytester, arguments, message):
     pytester.makepyfile(MARKED.format(arguments=arguments))

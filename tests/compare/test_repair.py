@@ -86,7 +86,7 @@ COMMAND_OF: dict[str, Callable[[str], list[str]]] = {
 
 
 @pytest.mark.process  # takes seconds
-@pytest.mark.parametrize("format", COMMAND_OF)
+@pytest.mark.parametrize("format", thinned(2, COMMAND_OF))
 @pytest.mark.parametrize("is_saved", thinned(2, [False, True]))
 def test_the_command_repairs_the_file_when_pasted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str, is_saved: bool

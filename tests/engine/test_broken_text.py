@@ -145,7 +145,7 @@ def test_what_is_explained_are_the_ids_of_the_encoder(family: str):
     assert traced
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", thinned(2, FAMILIES))
 def test_llama_cpp_aborts_on_the_same_texts(llama_cpp: Callable[..., tuple[Encoder, LlamaCppTokenizer]], family: str):
     choose = random.Random(0)  # noqa: S311 - texts, not secrets
     encoder, reference = llama_cpp(FAMILIES[family](choose))

@@ -13,6 +13,7 @@ from support.document_reading import texts_of
 from support.hostile_reports import REPORTS
 from support.make_golden import hostile_report
 from support.markdown_reading import check_plain, tokens
+from support.selection import thinned
 from tokverify.render.document import Style, exact, message, spans
 from tokverify.render.draw_markdown import cell_code, code, code_block, details, escaped, table, to_markdown
 from tokverify.render.kinds import FORMATS, describe
@@ -142,7 +143,7 @@ def test_a_diagnosis_that_found_nothing_or_had_no_time_says_so():
     assert "\n\nthe limit was reached after 5 changes; not tried: merges\n\n" in text
 
 
-@pytest.mark.parametrize("kind", REPORTS)
+@pytest.mark.parametrize("kind", thinned(3, REPORTS))
 def test_a_summary_holds_what_fits(kind: str):
     report, write = REPORTS[kind](), FORMATS[kind]["markdown"]
     whole = write(report, RenderOptions())

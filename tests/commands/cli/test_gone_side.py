@@ -71,7 +71,7 @@ def arguments_of(command: str, address: str, suite: Path) -> list[str]:
     return [places.get(word, word) for word in words]
 
 
-@pytest.mark.parametrize("command", thinned(4, COMMANDS))
+@pytest.mark.parametrize("command", thinned(8, COMMANDS))
 def test_a_server_that_dies_at_any_moment_ends_every_command_with_its_address(encoder, command, tmp_path, monkeypatch):
     monkeypatch.setattr(http_client.time, "sleep", lambda _: None)
     suite = tmp_path / "suite.yaml"

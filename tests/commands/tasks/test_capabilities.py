@@ -74,7 +74,7 @@ def test_no_command_fails_because_of_what_a_reference_lacks(invoke, command, lac
         assert len(result.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("lacking", thinned(3, ["bare", *HIDING, *LISTING]))
+@pytest.mark.parametrize("lacking", thinned(5, ["bare", *HIDING, *LISTING]))
 def test_a_fault_is_found_and_repaired_by_ids_alone(invoke, lacking):
     found, repaired = invoke("run", lacking), invoke("fix", lacking)
     assert (found.exit_code, repaired.exit_code) == (1, 0)

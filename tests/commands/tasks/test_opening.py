@@ -66,15 +66,18 @@ def test_a_model_is_read_once_and_hashed_once(arguments):
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ["run", SAMPLE / "sample.gguf", "--suite", "seed"],
-        ["run", SAMPLE / "sample-broken.gguf", "--suite", "seed"],
-        ["fuzz", MODEL, "--texts", "50"],
-        ["audit", MODEL],
-        ["explain", MODEL, "a"],
-        ["chat", MODEL],
-        ["fix", SAMPLE / "sample-broken.gguf", "--dry-run", "--cases", SEED],
-    ],
+    thinned(
+        2,
+        [
+            ["run", SAMPLE / "sample.gguf", "--suite", "seed"],
+            ["run", SAMPLE / "sample-broken.gguf", "--suite", "seed"],
+            ["fuzz", MODEL, "--texts", "50"],
+            ["audit", MODEL],
+            ["explain", MODEL, "a"],
+            ["chat", MODEL],
+            ["fix", SAMPLE / "sample-broken.gguf", "--dry-run", "--cases", SEED],
+        ],
+    ),
     ids=["run", "run with a diagnosis", "fuzz", "audit", "explain", "chat", "fix"],
 )
 @pytest.mark.parametrize("reference", thinned(2, ["sentencepiece", "tokenizers"]))
