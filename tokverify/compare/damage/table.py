@@ -57,8 +57,8 @@ def explain_rounded_scores(spec: TokenizerSpec, facts: Opened) -> str:
     scores = reference.scores if reference else None
     if reference is None or not scores or not spec.scores:
         return ""
-    # Padding behind the tokens of either side has scores of its own.
-    size = min(len(spec.tokens), len(reference.tokens))
+    # Padding behind the tokens of either side has scores of its own, and a damaged file may lack some.
+    size = min(len(spec.tokens), len(reference.tokens), len(spec.scores), len(scores))
     moved = set(find_changed(spec.tokens[:size], reference.tokens[:size]))
     pairs = [(spec.scores[id], scores[id]) for id in range(size) if id not in moved]
     if len({other for _, other in pairs}) >= len({one for one, _ in pairs}):
