@@ -12,6 +12,10 @@ CODE = "TV213"
 """The rule that reports the same."""
 BLAME = "the reference is at fault"
 """How each message about a damaged reference begins."""
+LEAST, LEAST_SHARE = 8, 0.05
+"""So many tokens must be affected, and such a share of those that could be."""
+OPPOSED = 10
+"""As many times more tokens must speak for the model than for the reference."""
 
 
 def blame_reference(reason: str, ids: Sequence[int] = ()) -> TokenizerDifference:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tokverify.compare.damage.blame import blame_reference
+from tokverify.compare.damage.blame import LEAST, LEAST_SHARE, OPPOSED, blame_reference
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.report.tokenizer_difference import TokenizerDifference
 from tokverify.spec import pieces_made_by
 from tokverify.text.wording import list_tokens, plural
 from tokverify.tokenizer import Tokenizer
-
-_LEAST, _LEAST_SHARE = 8, 0.05
-"""So many tokens must be lost."""
-_OPPOSED = 10
-"""As many times more tokens must speak for the model than for the reference."""
 
 
 def find_lost_merges(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
@@ -32,7 +27,7 @@ def find_lost_merges(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
     ours, theirs = set(pieces_made_by(merges)), set(pieces_made_by(ranking.merges))
     pieces = enumerate(zip(actual.settings.pieces, facts.pieces, strict=False))
     lost = [id for id, (piece, other) in pieces if piece == other and piece in ours and piece not in theirs]
-    if len(lost) >= max(_LEAST, _LEAST_SHARE * len(facts.pieces), _OPPOSED * len(theirs - ours)):
+    if len(lost) >= max(LEAST, LEAST_SHARE * len(facts.pieces), OPPOSED * len(theirs - ours)):
         message = (
             f"merges are missing (it has {len(ranking.merges):,}), and so none of them makes"
             f" {plural(len(lost), 'token')} of its own, such as {list_tokens(lost, facts.pieces)}, which those of the"

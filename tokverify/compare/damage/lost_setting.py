@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tokverify.compare.damage.blame import blame_reference
+from tokverify.compare.damage.blame import LEAST, LEAST_SHARE, blame_reference
 from tokverify.compare.damage.decoder import decoder_stages
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
@@ -17,8 +17,6 @@ from tokverify.sources.huggingface.document import Document
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import encode_plain
 
-_LEAST, _LEAST_SHARE = 8, 0.05
-"""So many pieces must be lost."""
 _MOST = 2_000
 """A vocabulary with capitals has more than one word in so many with them."""
 _CONTINUATION = "##"
@@ -37,7 +35,7 @@ def find_lost_continuations(actual: Encoder, document: Document, facts: Opened) 
         return
     lost = [id for id, piece in enumerate(facts.pieces[: actual.vocab_size]) if piece.startswith(_CONTINUATION)]
     known = [id for id in lost if actual.piece(id) == facts.pieces[id].removeprefix(_CONTINUATION)]
-    if len(known) >= max(_LEAST, NEARLY_ALL * len(lost)):
+    if len(known) >= max(LEAST, NEARLY_ALL * len(lost)):
         names = list_tokens(known, facts.pieces)
         message = (
             f"its continuing_subword_prefix is {quote(prefix)}, but {len(known):,} of its pieces begin with"
@@ -56,9 +54,9 @@ def find_lost_case(actual: Encoder, document: Document, facts: Opened) -> Iterat
         return
     words = [piece for piece in facts.pieces if not piece.startswith("[")]
     capital = [piece for piece in words if piece != piece.lower()]
-    if lowercases and len(capital) >= max(_LEAST, _LEAST_SHARE * len(words)):
+    if lowercases and len(capital) >= max(LEAST, LEAST_SHARE * len(words)):
         reason = f"its lowercase is on, but {plural(len(capital), 'piece')} of it have capitals, and are never used"
-    elif not lowercases and len(words) > _LEAST and len(capital) * _MOST < len(words):
+    elif not lowercases and len(words) > LEAST and len(capital) * _MOST < len(words):
         reason = "its lowercase is off, but no piece of it has a capital, so that it knows no word with one"
     else:
         return
@@ -74,7 +72,7 @@ def find_lost_spaces(actual: Encoder, document: Document, facts: Opened) -> Iter
     if is_written or actual.settings.family.alphabet is not Alphabet.ESCAPED:
         return
     lost = [id for id, piece in enumerate(facts.pieces) if piece.startswith(ESCAPED_SPACE)]
-    if len(lost) >= max(_LEAST, _LEAST_SHARE * len(facts.pieces)):
+    if len(lost) >= max(LEAST, LEAST_SHARE * len(facts.pieces)):
         message = (
             f"no stage of it writes spaces as ▁, with which {plural(len(lost), 'piece')} of it begin, such as"
             f" {list_tokens(lost, facts.pieces)}, so that it uses none of them"

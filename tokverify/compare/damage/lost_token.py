@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, starmap
 from operator import le
 
-from tokverify.compare.damage.blame import blame_reference
+from tokverify.compare.damage.blame import LEAST, LEAST_SHARE, OPPOSED, blame_reference
 from tokverify.compare.opened import Opened
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
@@ -26,13 +26,11 @@ from tokverify.tokenizer import Tokenizer, why_hidden
 
 _MOST = 2_000
 """At most this many tokens are encoded alone; of more, an even sample."""
-_LEAST, _LEAST_SHARE, _SUSPICIOUS_SHARE = 8, 0.05, 0.01
-"""So many tokens must be lost; fewer if the stages are suspicious, too.
+_SUSPICIOUS_SHARE = 0.01
+"""The share of tokens that must be lost if the stages are suspicious, too.
 
 With a pattern of another model, all tokens of Qwen 3 come back, and with its own 1.2% do not.
 """
-_OPPOSED = 10
-"""As many times more tokens must speak for the model than for the reference."""
 
 
 def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
@@ -53,10 +51,10 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
     ours, theirs = (_count_returning(side, texts) for side in (actual, facts.tokenizer))
     lost, gained = sorted(ours - theirs), theirs - ours
     reason = _explain_missing_stage(facts) if lacks_byte_stage else _explain_splits(facts)
-    share = _SUSPICIOUS_SHARE if reason else _LEAST_SHARE
+    share = _SUSPICIOUS_SHARE if reason else LEAST_SHARE
     if is_suspicious:
         reason, share = "its ignore_merges, which goes with its pattern, is lost", 0.0
-    if len(lost) < max(_LEAST, share * len(texts), _OPPOSED * len(gained)):
+    if len(lost) < max(LEAST, share * len(texts), OPPOSED * len(gained)):
         return
     reason = reason if is_suspicious else _explain_merges(lost, actual, facts) or reason
     names = list_tokens(lost, {id: actual.piece(id) for id in lost})
@@ -94,7 +92,7 @@ def _lacks_byte_stage(facts: Opened) -> bool:
     pieces = listed_pieces(document.tables.vocab)
     sample = pieces[:: 1 + len(pieces) // _MOST]
     beginning = Counter(piece[:1] for piece in sample)
-    return beginning[SPELLED_SPACE] > _LEAST_SHARE * len(sample) > beginning[ESCAPED_SPACE]
+    return beginning[SPELLED_SPACE] > LEAST_SHARE * len(sample) > beginning[ESCAPED_SPACE]
 
 
 def _lacks_look_up(actual: Tokenizer, facts: Opened) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import frexp, ldexp
 
-from tokverify.compare.damage.blame import BLAME
+from tokverify.compare.damage.blame import BLAME, LEAST
 from tokverify.compare.opened import Opened
 from tokverify.engine.families import find_family
 from tokverify.engine.joined_strings import find_changed
@@ -17,8 +17,6 @@ from tokverify.text.wording import list_tokens, plural
 
 _ENCODINGS = ("latin-1", "cp1252")
 """What a program reads text in that expects no UTF-8."""
-_LEAST = 8
-"""So many tokens must be misread."""
 _MOST_DIGITS, _TOLERANCE = 4, 1e-4
 """Of scores; a float of 32 bits has seven digits, of which two or three are before the point."""
 _SHORT_FLOATS = {"float16": 11, "bfloat16": 8}
@@ -42,7 +40,7 @@ def explain_misread_tokens(pieces: Sequence[str], facts: Opened) -> str:
         return ""
     pairs = {id: (facts.pieces[id], pieces[id]) for id in differing}
     misread = [id for id, pair in pairs.items() if any(is_misread(*pair, encoding) for encoding in _ENCODINGS)]
-    if len(misread) < max(_LEAST, NEARLY_ALL * len(differing)):
+    if len(misread) < max(LEAST, NEARLY_ALL * len(differing)):
         return ""
     return (
         f"{BLAME}: {plural(len(misread), 'token')} are UTF-8 that was read in another encoding:"
