@@ -80,7 +80,7 @@ def in_both_directions(one: OpenedReference, other: OpenedReference, cases: list
 PAIRS = [_parameter(*kinds, slow=at % 2 > 0) for at, kinds in enumerate(combinations(KINDS, 2))]
 
 
-@pytest.mark.parametrize("sides", thinned(2, PAIRS), indirect=True)
+@pytest.mark.parametrize("sides", PAIRS, indirect=True)
 def test_equal_tokenizers_agree_in_both_directions(sides):
     for report in in_both_directions(*sides, CASES[::6]):
         assert failing_differences(report) == ()
