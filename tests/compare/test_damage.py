@@ -1,6 +1,7 @@
 """References that a library has damaged: which side is blamed, and that the model is left as it is."""
 
 import json
+import math
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -260,7 +261,9 @@ def test_a_reference_whose_scores_were_rounded_is_at_fault(rounded: Callable[[fl
     # A converter has padded the file.
     right = spm_spec(scores | {"[PAD]": -10000.0})
     reason = explain_rounded_scores(right, Opened(Encoder(short, "reference")))
-    assert f"rounded to {name}, so that pieces rank alike" in reason
+    assert f"rounded to {name}, so that pieces are tied" in reason
+    for number in (math.nan, math.inf):
+        assert explain_rounded_scores(replace(right, scores=[number, *right.scores[1:]]), Opened(Encoder(short))) == ""
     assert explain_rounded_scores(short, Opened(Encoder(right, "reference"))) == ""
     assert explain_rounded_scores(right, Opened(Encoder(right, "reference"))) == ""
     other = spm_spec({**scores, "a": -1.4, "b": -1.4})
@@ -414,7 +417,10 @@ WORD_WITH_MARKS = ORIGINALS["qwen2"].replace(r"\p{L}+", r"[\p{L}\p{M}]+").replac
         # The model is at fault.
         (ORIGINALS["qwen2"], ORIGINALS["qwen2"], "qwen35", False),
         ("(", ORIGINALS["qwen2"], "qwen35", False),
+        ("(" * 3000 + "a" + ")" * 3000, ORIGINALS["qwen2"], "qwen35", False),
+        (r"(?:(\w|\s|.)+)+$x|.", ORIGINALS["qwen2"], "qwen35", False),
     ],
+    ids=["replaced", "used", "neither", "fault of the model", "invalid", "nested", "slow"],
 )
 def test_a_reference_whose_pattern_was_replaced_is_at_fault(
     configured: str, used: str, pre: str, is_at_fault: bool, tmp_path

@@ -120,6 +120,16 @@ def test_names_that_only_the_library_supplies_are_not_held_against_a_file(namele
     assert sorted(((each.severity, list(each.ids)) for each in differences), reverse=True) == found
 
 
+@pytest.mark.parametrize("ids", [(1, 2), (3, 4)], ids=["BOS and EOS", "[INST] and [/INST]"])
+def test_names_of_the_library_that_are_exchanged_are_a_difference(nameless, ids):
+    spec, (one, other) = read_tekken(nameless), ids
+    tokens = list(spec.tokens)
+    tokens[one], tokens[other] = tokens[other], tokens[one]
+    sides = Encoder(replace(spec, tokens=tokens)), open_reference(nameless).tokenizer
+    (found,) = find_piece_differences(compare_vocabularies(*sides), *sides)
+    assert (found.severity, found.ids) == (ERROR, ids)
+
+
 def test_names_that_a_file_lists_are_compared(path, content):
     content["config"]["pattern"] = PUBLISHED["gpt2"].pattern
     path.write_text(json.dumps(content))

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 _BIG_ENDIAN = "a big-endian machine, such as s390x; llama.cpp loads it on no other (gguf-convert-endian converts it)"
 _MOST_SECONDS = 2
+_FEW_SECONDS = 0.1
+"""For each of hundreds of short texts."""
 _SPLIT_TEXTS = 1024
 """How many texts that were split are remembered: all cases, and those that tell pre-tokenizers apart."""
 # Metadata is far smaller. Hashing tens of gigabytes of tensors would take longer than everything else.
@@ -396,7 +398,7 @@ class Opened:
         from tokverify.sources.config import read_config
 
         pattern = read_config(self.path).get("pretokenize_regex") if self.path else None
-        return _split_by(pattern) if isinstance(pattern, str) else None
+        return _split_by(pattern, seconds=_FEW_SECONDS) if isinstance(pattern, str) else None
 
     @property
     def ignore_merges(self) -> bool | None:
@@ -551,19 +553,19 @@ def _sha256_of(file: ModelFile) -> str | None:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
-def _split_by(pattern: str) -> Callable[[str], list[str]] | None:
+def _split_by(pattern: str, seconds: float = _MOST_SECONDS) -> Callable[[str], list[str]] | None:
     """Return a function that lists the matches of a regular expression; None if it cannot be used."""
     import regex
 
     try:
         find_all = regex.compile(pattern, regex.V1).findall
-    except regex.error:
+    except (regex.error, RecursionError):
         return None
 
     def split(text: str) -> list[str]:
         # subtle: the pattern comes from a file, and this library searches without a limit.
         with raised_as(EncodeError, "the pattern takes too long for this text", quietly=True):
-            return list(map(str, find_all(text, timeout=_MOST_SECONDS)))
+            return list(map(str, find_all(text, timeout=seconds)))
 
     return split
 

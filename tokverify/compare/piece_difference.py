@@ -52,7 +52,9 @@ class _Excuse(NamedTuple):
 _AS_DECLARED = "the file declares what the reference does, and llama.cpp"
 _EMPTY = _Excuse(f"{_AS_DECLARED} ends a piece at a NUL and names an empty one", WARNING, Origin.RUNTIME)
 _SPACED = _Excuse(f"{_AS_DECLARED} decodes each ▁ as a space", WARNING, Origin.RUNTIME)
-_SUPPLIED = _Excuse("the reference's file names no special tokens; these are its library's names", INFO, Origin.UNKNOWN)
+_SUPPLIED = _Excuse(
+    "the reference's file names no special tokens, and its library has default names", INFO, Origin.UNKNOWN
+)
 
 
 def find_piece_differences(
@@ -123,9 +125,13 @@ def _excuse(
     """
     if piece.actual is None or piece.expected is None or piece.id >= len(declared) or expected is None:
         return None
-    supplied = expected.supplied_names if isinstance(expected, NameSupplying) else ()
-    if piece.id in supplied and types[piece.id] == TokenType.CONTROL:
-        return _SUPPLIED
+    if isinstance(expected, NameSupplying) and types[piece.id] == TokenType.CONTROL:
+        supplied = expected.supplied_names
+        # Two names that are exchanged, or another BOS or EOS, are a difference.
+        other = next((id for id in supplied if expected.piece(id) == piece.actual), len(declared))
+        is_exchanged = declared[other : other + 1] == [piece.expected]
+        if piece.id in supplied and not is_exchanged and piece.id not in expected.special_ids.values():
+            return _SUPPLIED
     own = declared[piece.id]
     if (not own and not expected.token_bytes(piece.id)) or ("\0" in piece.expected and own == piece.expected):
         return _EMPTY

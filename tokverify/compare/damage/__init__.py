@@ -36,7 +36,7 @@ _OF_DOCUMENTS: tuple[Callable[[Encoder, Document, Opened], Iterator[TokenizerDif
 
 
 def find_damage(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
-    """Yield why a reference does not use the tokens that it has, although the model does."""
+    """Yield what shows that a reference is damaged, if the model is not."""
     document = facts.document
     if document is not None and isinstance(actual, Encoder):
         for find in _OF_DOCUMENTS:

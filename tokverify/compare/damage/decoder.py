@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from operator import ne
 
-from tokverify.compare.damage.blame import BLAME, CODE
+from tokverify.compare.damage.difference import BLAME, CODE
 from tokverify.compare.opened import Opened
 from tokverify.report.tokenizer_difference import Origin, TokenizerDifference
-from tokverify.sources.huggingface.document import Document
+from tokverify.sources.huggingface.stage import stages_of
 from tokverify.text.wording import quote
 from tokverify.texts.batch import decode_all, encode_plain
 from tokverify.tokenizer import Tokenizer
@@ -62,16 +62,9 @@ def _keeps_first_spaces(tokenizer: Tokenizer, texts: Sequence[str], encoded: Seq
 def _explain_decoder(facts: Opened) -> str:
     if facts.document is None:
         return "its decoder does not undo what its encoder does"
-    stages = decoder_stages(facts.document)
+    stages = stages_of(facts.document.library.decoder)
     if not stages:
         return "its tokenizer.json has no decoder"
     names = ", ".join(str(stage.get("type")) for stage in stages)
     before = [str(stage["type"]) for stage in (*facts.document.normalizer, *facts.document.pre_tokenizer)]
     return f"the decoder of its tokenizer.json ({names}) does not undo what is done to a text ({', '.join(before)})"
-
-
-def decoder_stages(document: Document) -> Sequence[dict[str, object]]:
-    """Return the stages of the decoder of a tokenizer.json; none if it has no decoder."""
-    decoder = document.outline.get("decoder") or {}
-    stages: Sequence[dict[str, object]] = decoder.get("decoders") or ([decoder] if decoder else [])
-    return stages

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tokverify.compare.damage.blame import LEAST, LEAST_SHARE, OPPOSED, blame_reference
+from tokverify.compare.damage.difference import LEAST, LEAST_SHARE, OPPOSED, damage_difference
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.report.tokenizer_difference import TokenizerDifference
@@ -33,4 +33,4 @@ def find_lost_merges(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
             f" {plural(len(lost), 'token')} of its own, such as {list_tokens(lost, facts.pieces)}, which those of the"
             " model make"
         )
-        yield blame_reference(message, lost)
+        yield damage_difference(message, lost)

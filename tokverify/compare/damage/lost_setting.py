@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tokverify.compare.damage.blame import LEAST, LEAST_SHARE, blame_reference
-from tokverify.compare.damage.decoder import decoder_stages
+from tokverify.compare.damage.difference import LEAST, LEAST_SHARE, damage_difference
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Alphabet
@@ -14,10 +13,11 @@ from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import TokenizerDifference
 from tokverify.sources.huggingface.document import Document
+from tokverify.sources.huggingface.stage import stages_of
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import encode_plain
 
-_MOST = 2_000
+_WORDS_PER_CAPITAL = 2_000
 """A vocabulary with capitals has more than one word in so many with them."""
 _CONTINUATION = "##"
 """What the pieces that continue a word begin with in a WordPiece vocabulary."""
@@ -41,7 +41,7 @@ def find_lost_continuations(actual: Encoder, document: Document, facts: Opened) 
             f"its continuing_subword_prefix is {quote(prefix)}, but {len(known):,} of its pieces begin with"
             f" {_CONTINUATION}, such as {names}, so that it uses none of them"
         )
-        yield blame_reference(message, known)
+        yield damage_difference(message, known)
 
 
 def find_lost_case(actual: Encoder, document: Document, facts: Opened) -> Iterator[TokenizerDifference]:
@@ -56,11 +56,11 @@ def find_lost_case(actual: Encoder, document: Document, facts: Opened) -> Iterat
     capital = [piece for piece in words if piece != piece.lower()]
     if lowercases and len(capital) >= max(LEAST, LEAST_SHARE * len(words)):
         reason = f"its lowercase is on, but {plural(len(capital), 'piece')} of it have capitals, and are never used"
-    elif not lowercases and len(words) > LEAST and len(capital) * _MOST < len(words):
+    elif not lowercases and len(words) > LEAST and len(capital) * _WORDS_PER_CAPITAL < len(words):
         reason = "its lowercase is off, but no piece of it has a capital, so that it knows no word with one"
     else:
         return
-    yield blame_reference(reason)
+    yield damage_difference(reason)
 
 
 def find_lost_spaces(actual: Encoder, document: Document, facts: Opened) -> Iterator[TokenizerDifference]:
@@ -77,7 +77,7 @@ def find_lost_spaces(actual: Encoder, document: Document, facts: Opened) -> Iter
             f"no stage of it writes spaces as ▁, with which {plural(len(lost), 'piece')} of it begin, such as"
             f" {list_tokens(lost, facts.pieces)}, so that it uses none of them"
         )
-        yield blame_reference(message, lost)
+        yield damage_difference(message, lost)
 
 
 def find_lost_fallback(actual: Encoder, document: Document, facts: Opened) -> Iterator[TokenizerDifference]:
@@ -85,7 +85,7 @@ def find_lost_fallback(actual: Encoder, document: Document, facts: Opened) -> It
     if document.model.get("byte_fallback") is not False:
         return
     known = {id for id, piece in enumerate(facts.pieces) if BYTE_PIECE.fullmatch(piece)}
-    joins = any(stage.get("type") == "ByteFallback" for stage in decoder_stages(document))
+    joins = any(stage.get("type") == "ByteFallback" for stage in stages_of(document.library.decoder))
     if len(known) < _BYTES or not joins:
         return
     (ids,) = encode_plain(actual, [_RARE])
@@ -94,4 +94,4 @@ def find_lost_fallback(actual: Encoder, document: Document, facts: Opened) -> It
             f"its byte_fallback is off, although it has all {_BYTES} byte tokens and its decoder joins them"
             " (ByteFallback), so that it uses none of them"
         )
-        yield blame_reference(message, sorted(known))
+        yield damage_difference(message, sorted(known))

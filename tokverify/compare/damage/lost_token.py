@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, starmap
 from operator import le
 
-from tokverify.compare.damage.blame import LEAST, LEAST_SHARE, OPPOSED, blame_reference
+from tokverify.compare.damage.difference import LEAST, LEAST_SHARE, OPPOSED, damage_difference
 from tokverify.compare.opened import Opened
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
@@ -63,7 +63,7 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
         f" tokens, such as {names}; of {plural(len(texts), 'token')} whose texts were encoded alone, {len(ours):,} come"
         f" back as themselves in the model, but only {len(theirs):,} in the reference"
     )
-    yield blame_reference(message, lost)
+    yield damage_difference(message, lost)
 
 
 def _splits_into_words(facts: Opened) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from math import frexp, ldexp
+from itertools import chain
+from math import frexp, isfinite, ldexp
 
-from tokverify.compare.damage.blame import BLAME, LEAST
+from tokverify.compare.damage.difference import BLAME, LEAST
 from tokverify.compare.opened import Opened
 from tokverify.engine.families import find_family
 from tokverify.engine.joined_strings import find_changed
@@ -59,6 +60,9 @@ def explain_rounded_scores(spec: TokenizerSpec, facts: Opened) -> str:
     size = min(len(spec.tokens), len(reference.tokens), len(spec.scores), len(scores))
     moved = set(find_changed(spec.tokens[:size], reference.tokens[:size]))
     pairs = [(spec.scores[id], scores[id]) for id in range(size) if id not in moved]
+    # Few tokens in common, or what is no number, shows nothing.
+    if len(pairs) < max(LEAST, NEARLY_ALL * size) or not all(map(isfinite, chain.from_iterable(pairs))):
+        return ""
     if len({other for _, other in pairs}) >= len({one for one, _ in pairs}):
         return ""
     if all(abs(one - other) <= _TOLERANCE for one, other in pairs):
@@ -67,7 +71,7 @@ def explain_rounded_scores(spec: TokenizerSpec, facts: Opened) -> str:
         if all(abs(rounded(one) - other) < _TOLERANCE for one, other in pairs):
             advice = "name another reference with -r, and leave the model as it is"
             scores_are = f"its scores are those of the model, rounded to {name}"
-            return f"{BLAME}: {scores_are}, so that pieces rank alike that should not; {advice}"
+            return f"{BLAME}: {scores_are}, so that pieces are tied that should not be; {advice}"
     return ""
 
 

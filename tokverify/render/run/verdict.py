@@ -247,7 +247,7 @@ def blame(report: Report) -> str:
     at_fault = failing and all(difference.origin is Origin.REFERENCE for difference in failing)
     if not at_fault or report.diagnosis:
         return ""
-    is_damaged = any(difference.aspect is Aspect.SPLITTING for difference in failing)
+    is_damaged = any(difference.aspect in {Aspect.SPLITTING, Aspect.DECODING} for difference in failing)
     fault = "is damaged" if is_damaged else "contradicts its own configuration"
     return f"the reference is at fault, not the model: {report.expected.source} {fault}"
 

@@ -143,7 +143,7 @@ class Measure:
         return loss * _WORTH < gain or (gain == 0 and loss < 0)
 
     def differs_in_minor_roles_at_most(self, other: Measure) -> bool:
-        """Whether a tokenizer with this measure has no better one than another, apart from roles that no text shows."""
+        """Whether this measure is that of the other one, apart from roles that no text shows."""
         return all(self.counts[name] == count for name, count in other.counts.items() if name != MINOR_ROLES)
 
     @property

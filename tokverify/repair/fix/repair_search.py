@@ -122,7 +122,7 @@ class RepairSearch:
             self.measure = self._measure_unverified()
             self.before = self._measuring.measure(self._spec, exactly=True)
         if self.parts and not self._facts.lists_all_roles and self.measure.differs_in_minor_roles_at_most(self.before):
-            # A file is not written anew for the padding token that a tokenizer_config.json names.
+            # A file is not written anew for a role that nothing uses, such as padding.
             self.parts, self.current, self.measure = [], self._spec, self.before
 
     def _goes_on(self) -> bool:

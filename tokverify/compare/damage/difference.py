@@ -1,4 +1,4 @@
-"""Blame a reference because it is damaged."""
+"""Describe a reference that is damaged."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ OPPOSED = 10
 """As many times more tokens must speak for the model than for the reference."""
 
 
-def blame_reference(reason: str, ids: Sequence[int] = ()) -> TokenizerDifference:
+def damage_difference(reason: str, ids: Sequence[int] = ()) -> TokenizerDifference:
     """Return the difference that a reference no longer splits texts, or uses its tokens, as it was trained to."""
     return make_difference(Aspect.SPLITTING, ERROR, f"{BLAME}: {reason}", ids, origin=Origin.REFERENCE)
