@@ -36,6 +36,9 @@ QWEN = bpe_spec(MERGES, pre="qwen2")
 PATTERN = r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|[^\s\p{L}\p{N}]+|\s+"
 SPLIT = {"type": "Split", "pattern": {"Regex": PATTERN}, "behavior": "Isolated", "invert": False}
 METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": False}
+SHORT_WORDS = [f"Ġ{first} {second}" for first, second in product(["", *ascii_lowercase], ascii_lowercase)]
+"""The merges of all words of one or two letters, with a space before them."""
+LONGER_WORDS = SHORT_WORDS + [f"Ġ{one}{two} {three}" for one, two, three in product(ascii_lowercase, repeat=3)]
 CASES = [Case(id="sign", suite="made", text=".a", add_special=False)]
 
 
@@ -343,8 +346,7 @@ def assert_at_fault(model: Path, reference: Path, cases: Sequence[Case], sentenc
 def test_a_reference_that_splits_no_text_is_at_fault_if_its_pieces_are_words(
     phrases: list[str], pre_tokenizer: dict, is_at_fault: bool, tmp_path
 ):
-    words = [f"Ġ{first} {second}" for first, second in product(ascii_lowercase, repeat=2)]
-    merges = [*(f"Ġ {letter}" for letter in ascii_lowercase), *words, "Ġbb .", *phrases]
+    merges = [*SHORT_WORDS, "Ġbb .", *phrases]
     model, reference = write(tmp_path, bpe_spec(merges, pre="qwen2"), merges=merges, pre_tokenizer=pre_tokenizer)
     cases = [Case(id="words", suite="made", text="it aa bb. cc", add_special=False)]
     assert_at_fault(model, reference, cases, "no stage of its pre-tokenizer splits" if is_at_fault else "")
@@ -363,9 +365,7 @@ def test_a_reference_that_splits_no_text_is_at_fault_if_its_pieces_are_words(
 def test_a_reference_that_has_lost_its_stage_for_digits_is_at_fault(
     numbers: list[str], pre_tokenizer: dict, pre: str, is_at_fault: bool, tmp_path
 ):
-    pairs = [f"Ġ{first} {second}" for first, second in product(ascii_lowercase, repeat=2)]
-    words = [f"{pair.replace(' ', '')} {letter}" for pair, letter in product(pairs, ascii_lowercase)]
-    merges = [*(f"Ġ {letter}" for letter in ascii_lowercase), *pairs, *words, "Ġ Ġ", *numbers]
+    merges = [*LONGER_WORDS, "Ġ Ġ", *numbers]
     model, reference = write(tmp_path, bpe_spec(merges, pre=pre), merges=merges, pre_tokenizer=pre_tokenizer)
     cases = [Case(id="number", suite="made", text="a  12", add_special=False)]
     assert_at_fault(model, reference, cases, "leaves spaces and digits together" if is_at_fault else "")
@@ -383,9 +383,7 @@ def test_a_reference_that_has_lost_its_stage_for_digits_is_at_fault(
 def test_a_reference_that_has_lost_its_stage_for_punctuation_is_at_fault(
     signs: list[str], pre_tokenizer: dict, pre: str, is_at_fault: bool, tmp_path
 ):
-    pairs = [f"Ġ{first} {second}" for first, second in product(ascii_lowercase, repeat=2)]
-    words = [f"{pair.replace(' ', '')} {letter}" for pair, letter in product(pairs, ascii_lowercase)]
-    merges = [*(f"Ġ {letter}" for letter in ascii_lowercase), *pairs, *words, "Ġ Ġ", *signs]
+    merges = [*LONGER_WORDS, "Ġ Ġ", *signs]
     model, reference = write(tmp_path, bpe_spec(merges, pre=pre), merges=merges, pre_tokenizer=pre_tokenizer)
     cases = [Case(id="sign", suite="made", text="a  (", add_special=False)]
     assert_at_fault(model, reference, cases, "leaves spaces and punctuation together" if is_at_fault else "")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tokverify.case import Case
 from tokverify.report.run import CaseResult, Status
 from tokverify.texts.alignment import compare
-from tokverify.texts.batch import FAILURES, Encoded, encode_all, ids_or_none
+from tokverify.texts.batch import FAILURES, Encoded, answer, encode_all, ids_or_none
 from tokverify.texts.mode import mode_of
 from tokverify.tokenizer import BatchEncoding, Tokenizer, tokens_for_display
 
@@ -31,20 +31,14 @@ def check_consistency(tokenizer: Tokenizer, cases: Sequence[Case]) -> Iterator[C
     Yields:
         A result for each text and way of asking.
     """
-    first = [_encode(tokenizer, case) for case in cases]
-    again = [_encode(tokenizer, case) for case in reversed(cases)][::-1]
+    modes = list(map(mode_of, cases))
+    asked = [(case.text, mode._asdict()) for case, mode in zip(cases, modes, strict=True)]
+    first = [answer(tokenizer.encode, text, **options) for text, options in asked]
+    again = [answer(tokenizer.encode, text, **options) for text, options in reversed(asked)][::-1]
     yield from _compare_all(tokenizer, REPEATED, cases, first, again)
     if isinstance(tokenizer, BatchEncoding):
-        modes = list(map(mode_of, cases))
         together = encode_all(tokenizer, [case.text for case in cases], modes)
         yield from _compare_all(tokenizer, BATCHED, cases, first, together)
-
-
-def _encode(tokenizer: Tokenizer, case: Case) -> Encoded:
-    try:
-        return tokenizer.encode(case.text, add_special=case.add_special, parse_special=case.parse_special)
-    except FAILURES as failure:
-        return failure
 
 
 def _compare_all(

@@ -48,7 +48,10 @@ _MOST_SECONDS = 2
 _FEW_SECONDS = 0.1
 """For each of hundreds of short texts."""
 _SPLIT_TEXTS = 1024
-"""How many texts that were split are remembered: all cases, and those that tell pre-tokenizers apart."""
+"""How many texts that were split are remembered: all cases, and those that tell pre-tokenizers apart.
+
+The search for a repair asks for them in each round.
+"""
 # Metadata is far smaller. Hashing tens of gigabytes of tensors would take longer than everything else.
 _MAX_HASHED_BYTES = 256 * 2**20
 
@@ -389,7 +392,6 @@ class Opened:
             return None
         from tokverify.sources.huggingface.bpe import splitter_of
 
-        # The search for a repair asks for the same texts in each round.
         return lru_cache(_SPLIT_TEXTS)(splitter_of(document))
 
     @property
@@ -567,7 +569,7 @@ def _split_by(pattern: str, seconds: float = _MOST_SECONDS) -> Callable[[str], l
         with raised_as(EncodeError, "the pattern takes too long for this text", quietly=True):
             return list(map(str, find_all(text, timeout=seconds)))
 
-    return split
+    return lru_cache(_SPLIT_TEXTS)(split)
 
 
 def _added_tokens(document: Document, pieces: Sequence[str]) -> dict[int, AddedToken]:

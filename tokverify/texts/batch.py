@@ -35,11 +35,11 @@ def encode_all(tokenizer: Tokenizer, texts: Sequence[str], modes: Sequence[Mode]
     """Encode each text in its mode, all texts with the same mode in one call if the tokenizer encodes batches."""
     if not isinstance(tokenizer, BatchEncoding):
         pairs = zip(texts, modes, strict=True)
-        return [_answer(tokenizer.encode, text, **mode._asdict()) for text, mode in pairs]
+        return [answer(tokenizer.encode, text, **mode._asdict()) for text, mode in pairs]
     results: list[Encoded] = [[]] * len(texts)
     for mode in dict.fromkeys(modes):
         places = [at for at, other in enumerate(modes) if other == mode]
-        encoded = _answer(tokenizer.encode_many, [texts[at] for at in places], **mode._asdict())
+        encoded = answer(tokenizer.encode_many, [texts[at] for at in places], **mode._asdict())
         for at, ids in zip(places, _for_each(encoded, len(places)), strict=True):
             results[at] = ids
     return results
@@ -59,13 +59,14 @@ def decode_all(tokenizer: Tokenizer, other: Tokenizer, all_ids: Sequence[Sequenc
     """Decode lists of ids for a comparison with `other`, in one call if the tokenizer decodes batches."""
     adapted = adapted_decoding_of(tokenizer, other)
     if adapted is None and isinstance(tokenizer, BatchDecoding):
-        return [*_for_each(_answer(tokenizer.decode_many, all_ids), len(all_ids))]
-    return [_answer(adapted or tokenizer.decode, ids) for ids in all_ids]
+        return [*_for_each(answer(tokenizer.decode_many, all_ids), len(all_ids))]
+    return [answer(adapted or tokenizer.decode, ids) for ids in all_ids]
 
 
-def _answer(
+def answer(
     function: Callable[_Parameters, _Answer], *args: _Parameters.args, **options: _Parameters.kwargs
 ) -> _Answer | Failure:
+    """Return the result of a call, or why a tokenizer refuses it."""
     try:
         return function(*args, **options)
     except FAILURES as failure:
@@ -102,7 +103,7 @@ class Answers:
 
     def add(self, text: str, mode: Mode, encode: Callable[[], list[int]]) -> Encoded:
         """Encode a text in another way than the tokenizer would in this mode."""
-        self._known.ids[text, mode] = encoded = _answer(encode)
+        self._known.ids[text, mode] = encoded = answer(encode)
         return encoded
 
     def decode_all(self, all_ids: Iterable[Sequence[int]]) -> None:

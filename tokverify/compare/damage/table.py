@@ -51,11 +51,10 @@ def explain_misread_tokens(pieces: Sequence[str], facts: Opened) -> str:
 
 def explain_rounded_scores(spec: TokenizerSpec, facts: Opened) -> str:
     """Say that the scores of a reference are those of the model, rounded; empty if they are not."""
-    # To convert the reference takes long.
-    reference = facts.spec if spec.scores else None
-    scores = reference.scores if reference else None
-    if reference is None or not scores or not spec.scores:
+    # To convert the reference, which comes second, takes long.
+    if not spec.scores or facts.spec is None or not facts.spec.scores:
         return ""
+    reference, scores = facts.spec, facts.spec.scores
     # Padding behind the tokens of either side has scores of its own, and a damaged file may lack some.
     size = min(len(spec.tokens), len(reference.tokens), len(spec.scores), len(scores))
     moved = set(find_changed(spec.tokens[:size], reference.tokens[:size]))
