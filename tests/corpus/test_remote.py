@@ -1,12 +1,15 @@
-"""Corpora behind URLs: an S3 server and an HTTP server on this machine, and what happens when they fail."""
+"""Corpora behind URLs: what S3 and HTTP servers on this machine serve, and what happens when they fail."""
 
+import hashlib
 import random
 import re
-import warnings
+import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+from xml.sax.saxutils import escape
 
 import pytest
 
@@ -29,7 +32,7 @@ TEXTS = [f"{'ab' * (number % 2)} {'x' * number}" for number in range(40)]
 
 
 class FileServer(HttpThread):
-    """Serves the files of a directory, also ranges of them, in a thread.
+    """Serves the files of a directory, also ranges of them, in a thread, and lists those of a folder in it as S3 does.
 
     `status` maps names of files to the status to answer instead, None to never answer.
     """
@@ -49,19 +52,25 @@ class FileServer(HttpThread):
                 self.answer(has_body=True)
 
             def answer(self, has_body: bool) -> None:
-                name = self.path.strip("/")
-                status = server.status.get(name, 200)
+                url = urlsplit(self.path)
+                name = url.path.strip("/")
+                is_there = bool(url.query) or (directory / name).is_file()
+                status = server.status.get(name, 200 if is_there else 404)
                 if status is None:
                     server.released.wait()
                     self.close_connection = True
                     return
-                data = (directory / name).read_bytes() if status == 200 else b""
+                if url.query:
+                    data = list_objects(directory / name, parse_qs(url.query)["prefix"][0]).encode()
+                else:
+                    data = (directory / name).read_bytes() if status == 200 else b""
                 wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
                 part = data[int(wanted[1]) : int(wanted[2]) + 1] if wanted else data
                 self.send_response(206 if wanted and status == 200 else status)
                 if wanted:
                     self.send_header("Content-Range", f"bytes {wanted[1]}-{int(wanted[1]) + len(part) - 1}/{len(data)}")
                 self.send_header("Accept-Ranges", "bytes")
+                self.send_header("ETag", entity_tag(data))
                 self.send_header("Content-Length", str(len(part)))
                 self.end_headers()
                 if has_body:
@@ -73,6 +82,23 @@ class FileServer(HttpThread):
                 pass
 
         super().__init__(Handler)
+
+
+def entity_tag(data: bytes) -> str:
+    return f'"{hashlib.sha256(data).hexdigest()}"'
+
+
+def list_objects(bucket: Path, prefix: str) -> str:
+    """List what a bucket has right below a prefix, in the format of ListObjectsV2."""
+    paths = sorted(path for path in bucket.rglob("*") if path.is_file())
+    keys = {path.relative_to(bucket).as_posix(): path.read_bytes() for path in paths}
+    objects = (
+        f"<Contents><Key>{escape(key)}</Key><LastModified>2026-01-31T00:00:00.000Z</LastModified>"
+        f"<ETag>{escape(entity_tag(data))}</ETag><Size>{len(data)}</Size></Contents>"
+        for key, data in keys.items()
+        if key.startswith(prefix) and "/" not in key.removeprefix(prefix)
+    )
+    return f"<ListBucketResult><IsTruncated>false</IsTruncated>{''.join(objects)}</ListBucketResult>"
 
 
 def process(found, unit_bytes: int = 500) -> Tally:
@@ -96,29 +122,19 @@ def folder(tmp_path) -> Path:
 
 
 @pytest.fixture
-def bucket(folder, monkeypatch) -> Iterator[str]:
-    """Start an S3 server that holds the files, and return the URL of their folder."""
-    import boto3
+def bucket(folder, tmp_path_factory, monkeypatch) -> Iterator[Path]:
+    """Serve the files as those of `s3://bucket/data`, and return where they are."""
     import s3fs
-    from moto.server import ThreadedMotoServer
 
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+    directory = tmp_path_factory.mktemp("s3")
+    data = shutil.copytree(folder, directory / "bucket" / "data")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "test")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    client = boto3.client("s3")
-    client.create_bucket(Bucket="bucket")
-    for path in folder.iterdir():
-        client.upload_file(str(path), "bucket", f"data/{path.name}")
-    client.close()
-    yield "s3://bucket/data"
+    with FileServer(directory) as running:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", running.address)
+        yield data
     s3fs.S3FileSystem.clear_instance_cache()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        server.stop()
 
 
 @pytest.fixture
@@ -131,24 +147,21 @@ def server(folder) -> Iterator[FileServer]:
 
 
 def test_s3_gives_the_same_result_as_local_files(folder, bucket):
-    remote = find_files([f"{bucket}/"])
+    remote = find_files(["s3://bucket/data/"])
     assert [file.path for file in remote.files] == [
-        f"{bucket}/{name}" for name in ("a.parquet", "b.jsonl", "c.jsonl.gz")
+        f"s3://bucket/data/{name}" for name in ("a.parquet", "b.jsonl", "c.jsonl.gz")
     ]
     assert [file.size for file in remote.files] == [path.stat().st_size for path in sorted(folder.iterdir())]
     assert all(file.version for file in remote.files)
     assert without_places(process(remote)) == without_places(process(find_files([str(folder)])))
-    assert [file.path for file in find_files([f"{bucket}/*.parquet"]).files] == [f"{bucket}/a.parquet"]
+    assert [file.path for file in find_files(["s3://bucket/data/*.parquet"]).files] == ["s3://bucket/data/a.parquet"]
 
 
 def test_what_is_not_in_s3(bucket):
     with pytest.raises(TokverifyError, match=r"there are no files in it"):
-        find_files([f"{bucket}/missing/"])
-    found = find_files([f"{bucket}/b.jsonl"])
-    import s3fs
-
-    s3fs.S3FileSystem().rm("bucket/data/b.jsonl")
-    s3fs.S3FileSystem.clear_instance_cache()
+        find_files(["s3://bucket/data/missing/"])
+    found = find_files(["s3://bucket/data/b.jsonl"])
+    (bucket / "b.jsonl").unlink()
     tally = process(found, 1 << 20)
     assert (tally.documents, list(tally.reasons)) == (0, ["the file does not exist"])
 
