@@ -154,7 +154,7 @@ def test_configurations_below_are_collected_too(pytester):
     assert pytester.runpytest_inprocess("--tokverify", "two").ret == pytest.ExitCode.USAGE_ERROR
 
 
-@pytest.mark.parametrize(("project", "workers"), [("", []), (OTHER_PROJECT, []), ("", ["-n", "2"])])
+@pytest.mark.parametrize(("project", "workers"), thinned(2, [("", []), (OTHER_PROJECT, []), ("", ["-n", "2"])]))
 def test_a_missing_configuration_is_a_usage_error(pytester, project, workers):
     if workers:
         pytest.importorskip("xdist")

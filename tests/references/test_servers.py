@@ -184,7 +184,7 @@ def test_other_commands_do_not_mistake_a_hidden_vocabulary_for_an_empty_one(star
     assert "does not list its tokens" in result.output
 
 
-@pytest.mark.parametrize("kind", ["vllm", "ovms"])
+@pytest.mark.parametrize("kind", thinned(2, ["vllm", "ovms"]))
 def test_texts_are_compared_with_a_server_that_does_not_list_its_tokens_on_either_side(start, kind):
     address, cases = start(kind).address, load_cases()[::7]
     for old, new, code in [(address, MODEL, 0), (MODEL, address, 0), (address, BROKEN, 1), (BROKEN, address, 1)]:

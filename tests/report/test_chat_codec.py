@@ -8,6 +8,7 @@ import pytest
 from support.codec_kind import CodecKind
 from support.hostile_chat import hostile_chat
 from support.saved_file import places_in, remove, set_to
+from support.selection import thinned
 from tokverify.render.kinds import FORMATS
 from tokverify.report.chat import ChatReport, chat_exit_code
 
@@ -60,12 +61,15 @@ def test_an_error_is_reported_with_its_location(tmp_path: Path, change, message:
 
 @pytest.mark.parametrize(
     "change",
-    [
-        lambda document: document["findings"][0].update(kind="odd"),
-        lambda document: document["findings"][0].pop("message"),
-        lambda document: document["results"][0]["actual"].update(deliberate=None),
-        lambda document: document["templates"][0].update(actual=1),
-    ],
+    thinned(
+        2,
+        [
+            lambda document: document["findings"][0].update(kind="odd"),
+            lambda document: document["findings"][0].pop("message"),
+            lambda document: document["results"][0]["actual"].update(deliberate=None),
+            lambda document: document["templates"][0].update(actual=1),
+        ],
+    ),
 )
 def test_the_schema_and_the_reader_agree_on_what_is_wrong(tmp_path: Path, change):
     CHAT.assert_wrong_by_schema(tmp_path, hostile_chat(), change)

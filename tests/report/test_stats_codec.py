@@ -9,6 +9,7 @@ import pytest
 from support.codec_kind import CodecKind
 from support.hostile_stats import hostile_stats
 from support.saved_file import places_in, remove
+from support.selection import thinned
 from tokverify.render.kinds import FORMATS
 from tokverify.report.stats import StatsReport, stats_exit_code
 
@@ -62,13 +63,16 @@ def test_an_error_is_reported_with_its_location(tmp_path: Path, change, message:
 
 @pytest.mark.parametrize(
     "change",
-    [
-        probe(language_tokens={"Thai": "1"}),
-        probe(indentation={"1": None}),
-        tokenizer(fingerprint="x"),
-        lambda content: content["texts"][0].update(kind="verse"),
-        lambda content: content["texts"][0]["counts"][0].pop("unknown"),
-    ],
+    thinned(
+        2,
+        [
+            probe(language_tokens={"Thai": "1"}),
+            probe(indentation={"1": None}),
+            tokenizer(fingerprint="x"),
+            lambda content: content["texts"][0].update(kind="verse"),
+            lambda content: content["texts"][0]["counts"][0].pop("unknown"),
+        ],
+    ),
 )
 def test_the_schema_and_the_reader_agree_on_what_is_wrong(tmp_path: Path, change):
     STATS.assert_wrong_by_schema(tmp_path, hostile_stats(), change)

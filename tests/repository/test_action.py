@@ -128,7 +128,7 @@ def test_without_inputs_the_configuration_is_used(work):
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    thinned(3, product(["$(touch pwned)", "' ; touch pwned '", "--help"], ["model", "reference", "cases", "baseline"])),
+    thinned(5, product(["$(touch pwned)", "' ; touch pwned '", "--help"], ["model", "reference", "cases", "baseline"])),
 )
 def test_no_input_is_executed_or_parsed_as_an_option(work, name, text):
     done = run_step("Verify", work, **{"model": "sample.gguf", name: text})

@@ -188,6 +188,7 @@ def test_the_site_builds_and_loads_nothing_from_other_hosts(site: Path):
         assert loaded == [], name
 
 
+@pytest.mark.slow
 def test_the_command_reference_names_every_command_and_option(site: Path):
     text = (site / "commands.html").read_text("utf-8")
     for name, command in every_command(main, "tokverify"):
@@ -197,6 +198,7 @@ def test_the_command_reference_names_every_command_and_option(site: Path):
                 assert re.search(rf"<code>[^<]*{re.escape(param.opts[-1])}\b", text), (name, param.opts)
 
 
+@pytest.mark.slow
 def test_the_page_on_fields_names_every_field_of_every_report(site: Path):
     text = (site / "fields.html").read_text("utf-8")
     definitions = json.loads((DOCS / "report.schema.json").read_text("utf-8"))["$defs"]

@@ -102,7 +102,7 @@ def test_a_model_outside_the_repository_is_reported_without_a_location(repositor
     assert entry["location"]["path"] == "."
 
 
-@pytest.mark.parametrize("variable", ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"])
+@pytest.mark.parametrize("variable", thinned(2, ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"]))
 def test_a_checkout_without_git_uses_the_workspace_of_the_runner(repository, monkeypatch, variable):
     shutil.rmtree(".git")
     shutil.copy(SAMPLE / "sample-broken.gguf", "model.gguf")
@@ -117,7 +117,7 @@ def test_a_checkout_without_git_uses_the_workspace_of_the_runner(repository, mon
 @pytest.mark.parametrize(
     ("git", "path"),
     thinned(
-        2,
+        3,
         [
             ("gitdir: ../.git/modules/cases\n", "cases/ours.yaml"),
             ("gitdir: ../../.git/modules/a/modules/cases\n", "cases/ours.yaml"),

@@ -129,7 +129,7 @@ def test_table(tmp, arguments, exit_code, stdout, stderr):
 
 
 @pytest.mark.process  # takes seconds
-@pytest.mark.parametrize("name", thinned(3, FORMATS["chat"]))
+@pytest.mark.parametrize("name", thinned(5, FORMATS["chat"]))
 def test_a_saved_report_is_rendered_like_the_original(tmp, name):
     command = ["chat", str(tmp / "good.gguf"), "-r", str(tmp / "ref" / "tokenizer.json")]
     path = tmp / "saved.json"

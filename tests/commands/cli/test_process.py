@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from support.paths import SAMPLE
+from support.selection import thinned
 from tokverify.commands.cli import _TASKS, main
 
 SLOW = {"gguf", "huggingface_hub", "numpy", "regex", "rich", "sentencepiece", "tokenizers", "yaml"}
@@ -33,7 +34,7 @@ def test_the_package_runs_as_a_module():
     assert result.stdout.startswith(b"tokverify")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["fuzz", "--help"], ["--version"]])
+@pytest.mark.parametrize("arguments", thinned(2, [["--help"], ["run", "--help"], ["fuzz", "--help"], ["--version"]]))
 def test_help_imports_nothing_slow(arguments):
     code = (
         "import sys\nfrom tokverify.commands.cli import main\n"
@@ -75,7 +76,7 @@ needs_full_disk = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "environment"), [*((arguments, os.environ) for arguments in PRINTING), ([], COMPLETING)]
+    ("arguments", "environment"), thinned(2, [*((arguments, os.environ) for arguments in PRINTING), ([], COMPLETING)])
 )
 def test_a_closed_pipe_is_not_an_error(arguments: list[str], environment: dict[str, str]):
     read, write = os.pipe()
@@ -98,7 +99,7 @@ def test_a_pipe_that_is_closed_halfway_is_neither_an_error_nor_a_success(variabl
 
 @needs_full_disk
 @pytest.mark.parametrize(
-    ("arguments", "environment"), [*((arguments, os.environ) for arguments in PRINTING), ([], COMPLETING)]
+    ("arguments", "environment"), thinned(2, [*((arguments, os.environ) for arguments in PRINTING), ([], COMPLETING)])
 )
 def test_a_full_disk_is_a_one_line_error(arguments: list[str], environment: dict[str, str]):
     with Path("/dev/full").open("wb") as full:
@@ -113,16 +114,19 @@ REFERENCE = str(SAMPLE / "sample.tokenizer.model")
 @needs_full_disk
 @pytest.mark.parametrize(
     ("arguments", "code"),
-    [
-        (["run", "--nonsense"], 2),
-        (["nonsense"], 2),
-        ([], 2),
-        (["run", "absent.gguf"], 2),
-        (["run", MODEL, "-r", "rebuilt", "-k", "tabs/*", "-o", "{tmp}/report.json"], 0),
-        (["run", str(SAMPLE / "sample-broken.gguf"), "-r", REFERENCE, "--fail-fast", "--no-diagnose"], 1),
-        (["encode", MODEL, "<bos>x", "--add-special"], 0),
-        (["fuzz", MODEL, "-r", "rebuilt", "--texts", "50", "--no-replay", "--save", "{tmp}/found.yaml"], 0),
-    ],
+    thinned(
+        2,
+        [
+            (["run", "--nonsense"], 2),
+            (["nonsense"], 2),
+            ([], 2),
+            (["run", "absent.gguf"], 2),
+            (["run", MODEL, "-r", "rebuilt", "-k", "tabs/*", "-o", "{tmp}/report.json"], 0),
+            (["run", str(SAMPLE / "sample-broken.gguf"), "-r", REFERENCE, "--fail-fast", "--no-diagnose"], 1),
+            (["encode", MODEL, "<bos>x", "--add-special"], 0),
+            (["fuzz", MODEL, "-r", "rebuilt", "--texts", "50", "--no-replay", "--save", "{tmp}/found.yaml"], 0),
+        ],
+    ),
 )
 def test_the_exit_code_is_kept_if_stderr_cannot_be_written(tmp_path: Path, arguments: list[str], code: int):
     arguments = [argument.format(tmp=tmp_path) for argument in arguments]

@@ -83,7 +83,7 @@ def test_every_command_that_writes_reports_is_in_the_table():
     assert writing == COMMANDS.keys() | WITH_FILE.keys()
 
 
-@pytest.mark.parametrize("name", thinned(18, [*COMMANDS, *WITH_FILE]))
+@pytest.mark.parametrize("name", thinned(20, [*COMMANDS, *WITH_FILE]))
 def test_options_of_reports_have_the_same_effect(tmp_path: Path, directory: Path, name: str):
     full = run(name, directory)
     assert full.exit_code in {0, 1}, full.output

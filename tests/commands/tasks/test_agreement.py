@@ -159,7 +159,7 @@ def invoke_json(*arguments: str) -> tuple[int, dict]:
     return code, json.loads(output)
 
 
-@pytest.mark.parametrize("row", thinned(10, ROWS))
+@pytest.mark.parametrize("row", thinned(20, ROWS))
 def test_every_command_says_the_same(row: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     family, make, severity = ROWS[row]
     right = base(family)

@@ -64,7 +64,7 @@ def program(lacking: str) -> str:
 
 @pytest.mark.parametrize(
     ("command", "lacking"),
-    thinned(16, product([name for name in COMMANDS if name != "fix"], [*HIDING, *LISTING, *WRONG])),
+    thinned(31, product([name for name in COMMANDS if name != "fix"], [*HIDING, *LISTING, *WRONG])),
 )
 def test_no_command_fails_because_of_what_a_reference_lacks(invoke, command, lacking):
     result = invoke(command, lacking)
@@ -111,7 +111,7 @@ def test_a_text_that_is_not_known_is_not_taken_for_ended(invoke, lacking):
         assert "end of the text" not in shown
 
 
-@pytest.mark.parametrize("lacking", [*HIDING, *LISTING, *WRONG])
+@pytest.mark.parametrize("lacking", thinned(3, [*HIDING, *LISTING, *WRONG]))
 def test_the_live_page_shows_any_text(lacking):
     model = open_model(BROKEN)
     view = View(model, open_reference(model, program(lacking)))

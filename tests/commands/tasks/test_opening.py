@@ -53,11 +53,14 @@ def references(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ["run", MODEL, "-r", REFERENCE, "--suite", "seed"],
-        ["run", SAMPLE / "sample-broken.gguf", "-r", REFERENCE, "--suite", "seed"],
-        ["fuzz", MODEL, "-r", REFERENCE, "--texts", "50"],
-    ],
+    thinned(
+        2,
+        [
+            ["run", MODEL, "-r", REFERENCE, "--suite", "seed"],
+            ["run", SAMPLE / "sample-broken.gguf", "-r", REFERENCE, "--suite", "seed"],
+            ["fuzz", MODEL, "-r", REFERENCE, "--texts", "50"],
+        ],
+    ),
     ids=["run", "run with a diagnosis", "fuzz"],
 )
 def test_a_model_is_read_once_and_hashed_once(arguments):

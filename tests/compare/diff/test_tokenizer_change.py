@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from support.paths import ROOT, SAMPLE
+from support.selection import thinned
 from support.spec_file import write_spec
 from support.spec_maker import CONTROL, bpe_spec, spm_spec
 from tokverify.commands.cli import main
@@ -195,7 +196,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "exit_code", "said"), TABLE)
+@pytest.mark.parametrize(("arguments", "exit_code", "said"), thinned(2, TABLE))
 def test_table(arguments, exit_code, said):
     result = run(*arguments)
     assert result.exit_code == exit_code, result.output

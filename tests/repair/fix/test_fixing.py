@@ -13,6 +13,7 @@ from support.limits import added, write_json
 from support.made_vocabulary import unigram
 from support.mutation import padded
 from support.rule_maker import bpe_json
+from support.selection import thinned
 from support.sentencepiece_maker import train_model
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec, unigram_spec
 from tokverify.case import Case
@@ -591,7 +592,7 @@ def planned_out_of_range(right: TokenizerSpec, *, bare: bool, **roles: int) -> t
 
 
 @pytest.mark.parametrize("bare", [False, True])
-@pytest.mark.parametrize("role", ["unk", "sep", "pad", "mask", "fim_pre"])
+@pytest.mark.parametrize("role", thinned(3, ["unk", "sep", "pad", "mask", "fim_pre"]))
 def test_a_role_that_no_token_is_named_like_is_left_without_a_token(role: str, bare: bool):
     right = bpe_spec(["a b", "ab c"], {"<|endoftext|>": CONTROL})
     end = right.tokens.index("<|endoftext|>")
@@ -602,7 +603,7 @@ def test_a_role_that_no_token_is_named_like_is_left_without_a_token(role: str, b
 
 
 @pytest.mark.parametrize("bare", [False, True])
-@pytest.mark.parametrize("role", ["bos", "eos", "unk"])
+@pytest.mark.parametrize("role", thinned(2, ["bos", "eos", "unk"]))
 def test_a_role_out_of_range_goes_to_the_token_named_like_it(role: str, bare: bool):
     plan, fixed = planned_out_of_range(SPM, bare=bare, **{role: len(SPM.tokens)})
     assert plan.repair.kind == f"{role}_id"
@@ -663,7 +664,7 @@ def test_a_file_with_too_few_types_is_repaired(roles: dict[str, int]):
 
 
 @pytest.mark.parametrize("bare", [False, True])
-@pytest.mark.parametrize("name", ["types", "scores"])
+@pytest.mark.parametrize("name", thinned(2, ["types", "scores"]))
 def test_types_and_scores_after_the_last_token_are_removed(name: str, bare: bool):
     wrong = replace(SPM, **{name: [*getattr(SPM, name), 1, 1]})
     declaration = Declaration(spec=wrong, refusal=BrokenFileError("has too many elements"))
