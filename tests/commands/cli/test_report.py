@@ -18,7 +18,8 @@ MODEL, BROKEN, REFERENCE = (
 )
 FEW = ["-k", "tabs/only-*"]
 GOOD_RUN = ["run", MODEL, "-r", REFERENCE, *FEW]
-BAD_RUN = ["run", BROKEN, "-r", REFERENCE, *FEW]
+DIAGNOSED = ["run", BROKEN, "-r", REFERENCE, *FEW]
+BAD_RUN = [*DIAGNOSED, "--no-diagnose"]
 
 
 def run(*arguments: str | Path, **variables: str) -> Result:
@@ -29,7 +30,7 @@ def run(*arguments: str | Path, **variables: str) -> Result:
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("saved")
     assert run(*GOOD_RUN, "-o", directory / "good.json").exit_code == 0
-    assert run(*BAD_RUN, "-o", directory / "bad.json").exit_code == 1
+    assert run(*DIAGNOSED, "-o", directory / "bad.json").exit_code == 1
     assert run("audit", BROKEN, "-r", REFERENCE, "-o", directory / "audit.json").exit_code == 1
     assert run("fuzz", MODEL, "-r", REFERENCE, "--texts", "10", "-o", directory / "fuzz.json").exit_code == 0
     (directory / "half.json").write_text('{"kind": "run", ')
@@ -41,15 +42,14 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.process  # takes seconds
 def test_several_reports_of_one_run(tmp_path: Path):
-    command = [*BAD_RUN, "--no-diagnose"]
     files = {name: tmp_path / f"report.{name}" for name in FORMATS["run"]}
     wanted = [argument for name, path in files.items() for argument in ("--report", f"{name}={path}")]
-    result = run(*command, *wanted)
+    result = run(*BAD_RUN, *wanted)
     assert result.exit_code == 1
     assert "MISMATCH tabs/only-3" in result.stdout
     assert result.stderr.startswith("the reports are in ")
     for name, path in files.items():
-        assert path.read_bytes() == run(*command, "-f", name).stdout_bytes, name
+        assert path.read_bytes() == run(*BAD_RUN, "-f", name).stdout_bytes, name
     assert len(list(tmp_path.iterdir())) == len(files)
 
 
@@ -165,7 +165,7 @@ def test_annotations_point_at_lines_relative_to_the_repository_root(tmp_path: Pa
 def test_a_saved_run_is_rendered_like_the_original(saved: Path, name: str):
     shown = run("report", "show", saved / "bad.json", "-f", name)
     assert shown.exit_code == 1
-    assert shown.stdout == run(*BAD_RUN, "-f", name).stdout
+    assert shown.stdout == run(*DIAGNOSED, "-f", name).stdout
 
 
 @pytest.mark.parametrize(
