@@ -30,6 +30,7 @@ LONG_SESSIONS = {
     "learn.md",
     "report.md",
     "sheepop.md",
+    "tutorial.md",
 }
 """The pages whose commands take seconds; scheduled workflows try them."""
 WITHOUT_VALUE = {"-h", "--help", "--version"}
