@@ -284,6 +284,11 @@ def test_a_model_that_cannot_be_made_is_tried_only_once(monkeypatch):
     assert len(tries) == 1
 
 
+def _split_bytes(text: str) -> list[str]:
+    """Split a text into bytes, those of a character as lone surrogates."""
+    return [bytes([byte]).decode("utf-8", "surrogateescape") for byte in text.encode("utf-8", "surrogatepass")]
+
+
 @pytest.mark.parametrize(
     "deviation",
     thinned(
@@ -295,12 +300,15 @@ def test_a_model_that_cannot_be_made_is_tried_only_once(monkeypatch):
             Deviation(leftmost=True),
             Deviation(prefix=lambda _text, begins: begins),
             Deviation(rewrite=str.strip, around=((1,), (2,))),
+            Deviation(split_pre_tokens=_split_bytes, ignore_merges=True, normalizers=(str.lower,)),
+            Deviation(ignore_merges=True),
+            Deviation(split_pre_tokens=str.split),
         ],
     ),
 )
 @settings(max_examples=30)  # each builds the encoder of either engine
 @given(text=st.text("ab <u>c\u0301é\n\ud800"), parse_special=st.booleans())
-def test_a_deviation_beside_the_model_gives_the_same_ids_natively(deviation: Deviation, text: str, parse_special: bool):
+def test_a_deviation_that_keeps_the_merges_gives_the_same_ids_natively(deviation: Deviation, text: str, parse_special: bool):
     results = []
     for engine in (NATIVE, PYTHON):
         with pytest.MonkeyPatch.context() as patch:

@@ -14,6 +14,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
 from tokverify.engine.family import Ranking, Settings
 from tokverify.engine.model import Model
+from tokverify.engine.pre_tokenizer import splitter
 from tokverify.engine.settings import resolve
 from tokverify.engine.text_pipeline import TextPipeline
 from tokverify.errors import EncodeError
@@ -40,7 +41,8 @@ class DeviatingEncoder(Encoder):
         if deviation.pieces:
             settings, model = _rename(settings, deviation.pieces), None
         settings = replace(settings, added_tokens=deviation.change_added_tokens(spec, settings))
-        model = model if deviation.keeps_model else _deviate(spec, settings, deviation, model)
+        if not (deviation.keeps_model or isinstance(model, _NativeMerging)):
+            model = _deviate(spec, settings, deviation, model)
         super().__init__(spec, settings=settings, model=model, normalizers=deviation.normalizers, base=base)
         if deviation.leftmost or deviation.flags or deviation.prefix or deviation.normalized_tokens:
             self._python = _DeviatingPipeline(spec, settings, deviation, model)
@@ -96,8 +98,11 @@ def _share_model(encoder: Encoder, deviation: Deviation) -> Model:
     """Return a model for texts between added tokens: the native one if it encodes them as they are."""
     settings = encoder.settings
     gets_texts_as_they_are = settings.family.is_bpe and not settings.escape_whitespaces
-    if deviation.keeps_model and gets_texts_as_they_are and encoder.engine.name == NATIVE:
-        return _NativeModel(encoder)
+    if gets_texts_as_they_are and encoder.engine.name == NATIVE:
+        if deviation.keeps_model:
+            return _NativeModel(encoder)
+        if deviation.keeps_merging:
+            return _NativeMerging(encoder, deviation)
     return encoder.model
 
 
@@ -114,6 +119,30 @@ class _NativeModel:
         except EncodeError:
             # The Python engine also encodes surrogates.
             return self._encoder.model.encode(text)
+
+
+class _NativeMerging:
+    """A byte-pair model that gets other pre-tokens, or looks for whole ones or not; the native engine merges them."""
+
+    def __init__(self, encoder: Encoder, deviation: Deviation) -> None:
+        self._encoder, self._deviation = encoder, deviation
+        own = encoder.settings.pre_tokenizer
+        self._split = deviation.split_pre_tokens or splitter(own)
+        ignore_merges = own.ignore_merges if deviation.ignore_merges is None else deviation.ignore_merges
+        self._native = encoder.build_unsplit(ignore_merges=ignore_merges)
+
+    def encode(self, text: str) -> list[int]:
+        try:
+            ids, _, failed = self._native.encode_batch(tuple(self._split(text)), False, False, 1)
+        except ValueError:
+            failed = 0
+        # The Python engine also encodes surrogates, and parts of characters; and it says on what llama.cpp aborts.
+        return memoryview(ids).cast("I").tolist() if failed is None else self._merging.encode(text)
+
+    @cached_property
+    def _merging(self) -> Model:
+        encoder = self._encoder
+        return _deviate(encoder.spec, encoder.settings, self._deviation, encoder.model) or encoder.model
 
 
 class _DeviatingPipeline(TextPipeline):

@@ -130,6 +130,11 @@ class Deviation:
         """Whether nothing changes but how a text gets to the model, and what becomes of the ids."""
         return Deviation(**{name: getattr(self, name) for name in _BESIDE_MODEL}) == self
 
+    @property
+    def keeps_merging(self) -> bool:
+        """Whether nothing changes in a byte-pair model but which pre-tokens it gets, and which of them it merges."""
+        return replace(self, split_pre_tokens=None, ignore_merges=None).keeps_model
+
     def is_native_like(self, base: Encoder) -> bool:
         """Whether the native engine can encode with it, if it encodes for `base`, a similar tokenizer without it."""
         has_all = all(id < len(base.settings.pieces) for id in self.texts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
@@ -94,6 +95,18 @@ class Encoder(PieceDecoder):
         except UnsupportedError as error:
             return EngineChoice(PYTHON, f"the native engine {error}")
         return EngineChoice(NATIVE)
+
+    def build_unsplit(self, *, ignore_merges: bool) -> NativeEncoder:
+        """Build a native encoder that takes each text for one pre-token; it shares this one's tables.
+
+        Raises:
+            UnsupportedError: If the native engine does not encode for this tokenizer.
+        """
+        if self._native is None:
+            raise UnsupportedError("the native engine does not encode for this tokenizer")
+        unsplit = replace(self.settings.pre_tokenizer, patterns=(), ignore_merges=ignore_merges)
+        settings = replace(self.settings, added_tokens=())
+        return build_native(self.spec, settings, (self.spec, self._native), pre_tokenizer=unsplit)
 
     @property
     def model(self) -> Model:

@@ -16,9 +16,9 @@ from tokverify.engine import pre_pattern
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.engine_choice import native_module
 from tokverify.engine.family import Family, Settings, SpaceEscaping
-from tokverify.engine.joined_strings import NativePieces, join
+from tokverify.engine.joined_strings import JoinedStrings, NativePieces, join
 from tokverify.engine.piece_index import PieceIndex
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, Splitter
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, Splitter
 from tokverify.errors import UnsupportedError
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.utf8 import from_utf8
@@ -112,6 +112,7 @@ def build_native(
     settings: Settings,
     base: tuple[TokenizerSpec, NativeEncoder] | None = None,
     *,
+    pre_tokenizer: PreTokenizer | None = None,
     in_background: bool = False,
 ) -> NativeEncoder:
     """Build the native encoder.
@@ -120,6 +121,7 @@ def build_native(
         spec: What the file declares.
         settings: The effective settings.
         base: Another specification with its encoder, to share the tables that are identical objects in both.
+        pre_tokenizer: Another pre-tokenizer than that of the settings, with patterns of llama.cpp.
         in_background: Let another thread build large tables.
 
     Raises:
@@ -139,7 +141,7 @@ def build_native(
     try:
         previous = base[1] if base and len(base[0].tokens) == len(spec.tokens) else None
         shared = base[0] if base and previous else None
-        declaration = declare(spec, settings, shared, in_background=in_background)
+        declaration = declare(spec, settings, shared, pre_tokenizer, in_background=in_background)
         encoder: NativeEncoder = module.Encoder(declaration, previous)
     except module.NotSupportedError as error:
         raise UnsupportedError(str(error)) from None
@@ -148,10 +150,18 @@ def build_native(
     return encoder
 
 
-def declare(spec: TokenizerSpec, settings: Settings, base: TokenizerSpec | None, *, in_background: bool) -> Declaration:
+def declare(
+    spec: TokenizerSpec,
+    settings: Settings,
+    base: TokenizerSpec | None,
+    pre_tokenizer: PreTokenizer | None,
+    *,
+    in_background: bool,
+) -> Declaration:
     """Collect what the compiled module needs, without the tables that `base` shares with `spec`."""
     family = settings.family
-    pre_tokenizer = settings.pre_tokenizer if family.uses_pre_tokenizer else None
+    if family.uses_pre_tokenizer and pre_tokenizer is None:
+        pre_tokenizer = settings.pre_tokenizer
     prefix, suffix = _affixes(settings)
     shares_pieces = base is not None and base.tokens is spec.tokens and base.model == spec.model
     displays_stored = type(family).displayed_pieces is Family.displayed_pieces
@@ -198,7 +208,7 @@ def _native_pieces(ids: Mapping[str, int]) -> NativePieces:
 def _join_merges(merges: Sequence[str]) -> bytes:
     """Return the part of each merge before its first NUL, as llama.cpp reads it, separated by NUL."""
     joined = join(merges)
-    if not merges or joined.count(b"\0") == len(merges) - 1:
+    if isinstance(merges, JoinedStrings) or not merges or joined.count(b"\0") == len(merges) - 1:
         return joined
     return join([merge.partition("\0")[0] for merge in merges])
 

@@ -10,7 +10,7 @@ use tokverify_core::vocabulary::{Strings, Vocabulary};
 
 fn strings(path: &str) -> Strings {
     let joined = std::fs::read(path).expect("the file is readable");
-    Strings::from_joined(&joined, joined.split(|&byte| byte == 0).count())
+    Strings::from_joined(&joined, joined.split(|&byte| byte == 0).count()).expect("strings")
 }
 
 fn spec(pieces: &str, merges: &str, rule: &str) -> Spec {

@@ -171,7 +171,8 @@ mod tests {
     use crate::vocabulary::Strings;
 
     fn split(pieces: &[&str], text: &str, strip: (bool, bool)) -> Vec<Fragment> {
-        let vocabulary = Vocabulary::new(Strings::from_joined(pieces.join("\0").as_bytes(), pieces.len()));
+        let vocabulary =
+            Vocabulary::new(Strings::from_joined(pieces.join("\0").as_bytes(), pieces.len()).expect("strings"));
         let (lstrip, rstrip) = strip;
         let tokens: Vec<_> =
             (0..pieces.len() as u32).map(|id| AddedToken { id, special: true, lstrip, rstrip }).collect();

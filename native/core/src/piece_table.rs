@@ -138,7 +138,7 @@ mod tests {
     fn pieces_of_every_length_are_found() {
         let pieces: Vec<Vec<u8>> = (1..20).map(|length| vec![b'x'; length]).collect();
         let ranks: Vec<u32> = (100..119).collect();
-        let table = PieceTable::new(Strings::from_joined(&pieces.join(&0), pieces.len()), &ranks);
+        let table = PieceTable::new(Strings::from_joined(&pieces.join(&0), pieces.len()).expect("strings"), &ranks);
         let text = [b'x'; 40];
         for length in 1..20 {
             let found = Found { id: length - 1, rank: 99 + length };

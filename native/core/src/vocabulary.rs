@@ -13,18 +13,22 @@ pub struct Strings {
 }
 
 impl Strings {
-    /// Split `joined` at NUL into `count` strings; missing ones are empty.
+    /// Split `joined` at NUL; None if it does not contain `count` strings.
     #[must_use]
-    pub fn from_joined(joined: &[u8], count: usize) -> Self {
+    pub fn from_joined(joined: &[u8], count: usize) -> Option<Self> {
+        if count == 0 {
+            return joined.is_empty().then(Self::default);
+        }
         let mut data = Vec::with_capacity(joined.len());
         let mut bounds = Vec::with_capacity(count + 1);
         bounds.push(0);
-        let mut parts = joined.split(|&byte| byte == 0);
-        for _ in 0..count {
-            data.extend_from_slice(parts.next().unwrap_or_default());
+        let mut start = 0;
+        for end in memchr::memchr_iter(0, joined).chain([joined.len()]) {
+            data.extend_from_slice(&joined[start..end]);
             bounds.push(u32::try_from(data.len()).expect("vocabularies are smaller than 4 GiB"));
+            start = end + 1;
         }
-        Self { data: data.into(), bounds: bounds.into() }
+        (bounds.len() == count + 1).then(|| Self { data: data.into(), bounds: bounds.into() })
     }
 
     /// Collect strings.
@@ -73,7 +77,19 @@ impl Strings {
     }
 }
 
-const EMPTY: u32 = u32::MAX;
+/// Split a merge into its two parts; None if it does not consist of two.
+#[must_use]
+pub fn parts(merge: &[u8]) -> Option<(&[u8], &[u8])> {
+    let space = memchr::memchr(b' ', merge)?;
+    let (left, right) = (&merge[..space], &merge[space + 1..]);
+    let is_pair = !left.is_empty() && !right.is_empty() && !right.contains(&b' ');
+    is_pair.then_some((left, right))
+}
+
+const EMPTY: u64 = u64::MAX;
+
+/// How many pairs are looked up at a time.
+const BLOCK: usize = 16;
 
 /// The pieces by id, and the ids by piece.
 #[derive(Debug, Default)]
@@ -86,7 +102,9 @@ pub struct Vocabulary {
 #[derive(Debug)]
 struct Index {
     /// Ids in an open-addressing hash table whose size is a power of two; at most half of it is used.
-    slots: Box<[u32]>,
+    ///
+    /// Above each id is the upper half of the hash, so that hardly any other piece than the right one is compared.
+    slots: Box<[u64]>,
     distinct: usize,
 }
 
@@ -95,27 +113,51 @@ impl Index {
     fn new(pieces: &Strings) -> Self {
         let size = (pieces.len() * 2).next_power_of_two().max(16);
         let mut index = Self { slots: vec![EMPTY; size].into(), distinct: 0 };
-        for (id, piece) in pieces.iter().enumerate() {
-            let slot = index.slot(piece, pieces);
+        for (piece, id) in pieces.iter().zip(0_u64..) {
+            let (slot, tag) = index.slot(piece, pieces);
             if index.slots[slot] == EMPTY {
-                index.slots[slot] = u32::try_from(id).expect("ids fit in 32 bits");
+                index.slots[slot] = tag | id;
                 index.distinct += 1;
             }
         }
         index
     }
 
-    /// Return the slot that holds the id of `piece`, or the empty slot where it belongs.
-    fn slot(&self, piece: &[u8], pieces: &Strings) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut hasher = FxHasher::default();
-        hasher.write(piece);
-        let mut slot = hasher.finish() as usize & mask;
-        while self.slots[slot] != EMPTY && pieces.get(self.slots[slot] as usize) != piece {
-            slot = (slot + 1) & mask;
-        }
-        slot
+    /// Return the slot that holds `piece`, or the empty slot where it belongs, and the upper half of its hash.
+    fn slot(&self, piece: &[u8], pieces: &Strings) -> (usize, u64) {
+        let hash = hash(piece);
+        (self.slot_from(hash, piece, pieces), hash & TAG)
     }
+
+    /// Return the slot of a piece, given its hash.
+    fn slot_from(&self, hash: u64, piece: &[u8], pieces: &Strings) -> usize {
+        let mut slot = self.first_slot(hash);
+        loop {
+            let known = self.slots[slot];
+            if known == EMPTY || (known & TAG == hash & TAG && pieces.get(id_of(known) as usize) == piece) {
+                return slot;
+            }
+            slot = (slot + 1) & (self.slots.len() - 1);
+        }
+    }
+
+    fn first_slot(&self, hash: u64) -> usize {
+        hash as usize & (self.slots.len() - 1)
+    }
+}
+
+fn hash(piece: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(piece);
+    hasher.finish()
+}
+
+/// The upper half of a hash.
+const TAG: u64 = !0 << 32;
+
+/// Return the id in a slot that is not empty.
+fn id_of(slot: u64) -> u32 {
+    (slot & !TAG) as u32
 }
 
 impl Vocabulary {
@@ -159,15 +201,14 @@ impl Vocabulary {
     #[must_use]
     pub fn find_unmade(&self, merges: &[u8]) -> Option<Vec<usize>> {
         let mut is_made = vec![false; self.len()];
-        let mut made = Vec::new();
-        for merge in merges.split(|&byte| byte == 0) {
-            let (left, right) = merge.split_at(memchr::memchr(b' ', merge)?);
-            let right = &right[1..];
-            let are_pieces = !right.contains(&b' ') && self.id(left).is_some() && self.id(right).is_some();
-            made.clear();
-            made.extend_from_slice(left);
-            made.extend_from_slice(right);
-            is_made[are_pieces.then(|| self.id(&made)).flatten()? as usize] = true;
+        let mut are_pieces = true;
+        let pairs = merges.split(|&byte| byte == 0).map(|merge| parts(merge).unwrap_or_default());
+        self.for_each_join(pairs, |(left, _), ids| match ids {
+            [Some(_), Some(_), Some(made)] if !left.is_empty() => is_made[made as usize] = true,
+            _ => are_pieces = false,
+        });
+        if !are_pieces {
+            return None;
         }
         let is_first = |id: usize| self.id(self.pieces.get(id)).is_some_and(|first| first as usize == id);
         Some((0..self.len()).filter(|&id| !is_made[id] && is_first(id)).collect())
@@ -177,8 +218,56 @@ impl Vocabulary {
     #[must_use]
     pub fn id(&self, piece: &[u8]) -> Option<u32> {
         let index = self.index();
-        let id = index.slots[index.slot(piece, &self.pieces)];
-        (id != EMPTY).then_some(id)
+        let slot = index.slots[index.slot(piece, &self.pieces).0];
+        (slot != EMPTY).then(|| id_of(slot))
+    }
+
+    /// Visit pairs of strings, each with the ids of the two and of what they make together, as far as these are pieces.
+    pub fn for_each_join<'a>(
+        &self,
+        mut pairs: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+        mut visit: impl FnMut((&'a [u8], &'a [u8]), [Option<u32>; 3]),
+    ) {
+        let (mut made, mut last) = (Vec::new(), 0);
+        loop {
+            let block: Vec<_> = pairs.by_ref().take(BLOCK).collect();
+            if block.is_empty() {
+                return;
+            }
+            let part = |at: usize| block.get(at / 2).map_or(&[][..], |pair| if at % 2 == 0 { pair.0 } else { pair.1 });
+            let ids = self.ids::<{ 2 * BLOCK }>(std::array::from_fn(part));
+            for (&pair, parts) in block.iter().zip(ids.chunks_exact(2)) {
+                made.clear();
+                made.extend_from_slice(pair.0);
+                made.extend_from_slice(pair.1);
+                let id = self.id_from(last, &made);
+                last = id.unwrap_or(last);
+                visit(pair, [parts[0], parts[1], id]);
+            }
+        }
+    }
+
+    /// Return the ids of several pieces; while one waits for memory, the others are looked up.
+    fn ids<const N: usize>(&self, pieces: [&[u8]; N]) -> [Option<u32>; N] {
+        let index = self.index();
+        let hashes = pieces.map(hash);
+        let known = hashes.map(|hash| index.slots[index.first_slot(hash)]);
+        let likely = known.map(|slot| if slot == EMPTY { &[] } else { self.pieces.get(id_of(slot) as usize) });
+        std::array::from_fn(|at| {
+            if known[at] != EMPTY && likely[at] == pieces[at] {
+                return Some(id_of(known[at]));
+            }
+            let slot = index.slots[index.slot_from(hashes[at], pieces[at], &self.pieces)];
+            (slot != EMPTY).then(|| id_of(slot))
+        })
+    }
+
+    /// Return the id of a piece that probably has the id `last` or the next one, as the results of merges do.
+    fn id_from(&self, last: u32, piece: &[u8]) -> Option<u32> {
+        let is_it = |&id: &u32| (id as usize) < self.len() && self.piece(id) == piece;
+        let near = [last.saturating_add(1), last].into_iter().find(is_it);
+        // If a piece is repeated, its id is the first one.
+        near.filter(|_| self.count_distinct() == self.len()).or_else(|| self.id(piece))
     }
 
     /// Return the piece of an id inside the vocabulary.
@@ -198,9 +287,21 @@ impl Vocabulary {
 mod tests {
     use super::*;
 
+    fn strings(joined: &[u8], count: usize) -> Strings {
+        Strings::from_joined(joined, count).expect("as many strings as given")
+    }
+
+    #[test]
+    fn other_numbers_of_strings_than_given_are_refused() {
+        for (joined, count) in [(&b"a\0b"[..], 1), (b"a\0b", 3), (b"a", 0), (b"", 2)] {
+            assert!(Strings::from_joined(joined, count).is_none());
+        }
+        assert!(strings(b"", 0).is_empty());
+    }
+
     #[test]
     fn ids_are_found_by_piece() {
-        let vocabulary = Vocabulary::new(Strings::from_joined(b"a\0ab\0\xff", 3));
+        let vocabulary = Vocabulary::new(strings(b"a\0ab\0\xff", 3));
         assert_eq!(vocabulary.id(b"ab"), Some(1));
         assert_eq!(vocabulary.id(b"\xff"), Some(2));
         assert_eq!(vocabulary.id(b"b"), None);
@@ -210,14 +311,26 @@ mod tests {
     #[test]
     fn an_empty_string_is_found_anywhere() {
         for (joined, count) in [(&b"\0a"[..], 2), (b"a\0\0b", 3), (b"a\0", 2), (b"", 1)] {
-            assert!(Strings::from_joined(joined, count).has_empty());
+            assert!(strings(joined, count).has_empty());
         }
-        assert!(!Strings::from_joined(b"a\0b", 2).has_empty() && !Strings::default().has_empty());
+        assert!(!strings(b"a\0b", 2).has_empty() && !Strings::default().has_empty());
     }
 
     #[test]
     fn a_repeated_piece_has_its_first_id_and_counts_once() {
-        let vocabulary = Vocabulary::new(Strings::from_joined(b"a\0b\0a", 3));
+        let vocabulary = Vocabulary::new(strings(b"a\0b\0a", 3));
         assert_eq!((vocabulary.id(b"a"), vocabulary.len(), vocabulary.count_distinct()), (Some(0), 3, 2));
+    }
+
+    #[test]
+    fn ids_near_another_are_those_of_the_table() {
+        let (distinct, repeated) = (b"a\0b\0c\0ab", b"a\0b\0a\0ab");
+        for joined in [&distinct[..], repeated] {
+            let vocabulary = Vocabulary::new(strings(joined, 4));
+            for (last, piece) in (0..5).flat_map(|last| [&b"a"[..], b"b", b"c", b"ab", b"d"].map(|piece| (last, piece)))
+            {
+                assert_eq!(vocabulary.id_from(last, piece), vocabulary.id(piece), "{last} {piece:?}");
+            }
+        }
     }
 }

@@ -12,12 +12,9 @@ const MOST: usize = 1 << 24;
 
 /// Split `count` strings that are joined with NUL.
 pub fn split(joined: &[u8], count: usize) -> PyResult<Strings> {
-    let separators = joined.iter().filter(|&&byte| byte == 0).count();
-    let are_complete = if count == 0 { joined.is_empty() } else { separators == count - 1 };
-    if !are_complete || count > MOST || u32::try_from(joined.len()).is_err() {
-        return Err(PyValueError::new_err("the strings are too many, or not as many as declared"));
-    }
-    Ok(Strings::from_joined(joined, count))
+    let is_small = count <= MOST && u32::try_from(joined.len()).is_ok();
+    let strings = is_small.then(|| Strings::from_joined(joined, count)).flatten();
+    strings.ok_or_else(|| PyValueError::new_err("the strings are too many, or not as many as declared"))
 }
 
 /// Pieces by id, and ids by piece. Encoders share it.

@@ -84,9 +84,10 @@ def find_lost_fallback(actual: Encoder, document: Document, facts: Opened) -> It
     """Yield that a reference no longer uses its byte tokens, which its own decoder joins, and the model does."""
     if document.model.get("byte_fallback") is not False:
         return
+    if not any(stage.get("type") == "ByteFallback" for stage in stages_of(document.library.decoder)):
+        return
     known = {id for id, piece in enumerate(facts.pieces) if BYTE_PIECE.fullmatch(piece)}
-    joins = any(stage.get("type") == "ByteFallback" for stage in stages_of(document.library.decoder))
-    if len(known) < _BYTES or not joins:
+    if len(known) < _BYTES:
         return
     (ids,) = encode_plain(actual, [_RARE])
     if ids and known.intersection(ids):

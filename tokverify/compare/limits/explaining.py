@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, reduce
+from functools import lru_cache, reduce
 from itertools import chain, combinations
 
 from tokverify.compare.limits import LIMITS
@@ -57,6 +57,7 @@ class Explainer:
 
     def __init__(self, sides: Sides | None = None) -> None:
         self._sides = sides
+        self._found: dict[str, list[_Candidate]] = {}
         self._encoders: dict[tuple[_Candidate, ...], Encoder | None] = {}
         self._used: dict[str, _Candidate] = {}
 
@@ -93,7 +94,7 @@ class Explainer:
     def describe_counts(self, counts: Mapping[str, int]) -> tuple[AppliedLimit, ...]:
         """Describe limits, given how many texts each of them explains; other processes may have explained them."""
         # The candidates are only looked for if they are needed: the reference may have stopped answering.
-        others = [] if self._used.keys() >= counts.keys() else self._candidates
+        others = [] if self._used.keys() >= counts.keys() else [*self._candidates()]
         first = {candidate.limit.code: candidate for candidate in reversed(others)}
         return tuple(_describe(self._used.get(code) or first[code], counts[code]) for code in sorted(counts))
 
@@ -101,34 +102,41 @@ class Explainer:
         """Yield the limits that have explained something so far, without the number of cases."""
         yield from (_describe(candidate, 0) for candidate in self._used.values())
 
-    @cached_property
-    def _candidates(self) -> list[_Candidate]:
-        candidates: list[_Candidate] = []
-        sides = self._sides
-        for limit in LIMITS.values() if sides else ():
-            try:
-                candidates += [_Candidate(limit, found) for found in limit.find(sides)] if sides else []
-            except GoneError:
-                raise
-            except TokverifyError:
-                # A reference that fails on a sample proves nothing.
-                continue
-        return candidates
+    def _candidates(self) -> Iterator[_Candidate]:
+        """Yield what limits do here; each limit is looked for when its turn comes, and then remembered."""
+        for limit in LIMITS.values() if self._sides else ():
+            if limit.code not in self._found:
+                self._found[limit.code] = self._find_candidates(limit)
+            yield from self._found[limit.code]
+
+    def _find_candidates(self, limit: Limit) -> list[_Candidate]:
+        try:
+            return [_Candidate(limit, found) for found in limit.find(self._sides)] if self._sides else []
+        except GoneError:
+            raise
+        except TokverifyError:
+            # A reference that fails on a sample proves nothing.
+            return []
 
     def _explain(self, target: Text) -> tuple[_Candidate, ...]:
         """Return the fewest limits that lead to the expected ids; the most specific ones, if there is a choice."""
-        applicable = self._find_applicable(target)
+        applicable: list[_Candidate] = []
+        for candidate in self._candidates():
+            if _applies(candidate, target):
+                if self._leads_to((candidate,), target):
+                    return (candidate,)
+                applicable.append(candidate)
+        applicable = self._with_normalized(applicable, target)
         for chosen in _combine(applicable, 1 if len(target.text) > _LONG else _LARGEST):
             if self._leads_to(chosen, target):
                 return self._prune(chosen, target)
         return ()
 
-    def _find_applicable(self, target: Text) -> list[_Candidate]:
-        """Return the limits that can change the ids of a text, or of what the reference's normalizers make of it."""
-        applicable = [each for each in self._candidates if _applies(each, target)]
+    def _with_normalized(self, applicable: Sequence[_Candidate], target: Text) -> list[_Candidate]:
+        """Add the limits that can change the ids of what the reference's normalizers make of a text."""
         forms = dict.fromkeys(_normalize(each.counterfactual.deviation, target.text) for each in applicable)
         others = [target._replace(text=form) for form in forms if form != target.text]
-        return [each for each in self._candidates if each in applicable or any(_applies(each, one) for one in others)]
+        return [each for each in self._candidates() if each in applicable or any(_applies(each, one) for one in others)]
 
     def _prune(self, chosen: tuple[_Candidate, ...], target: Text) -> tuple[_Candidate, ...]:
         """Drop each limit without which the others still lead to the expected ids, the least specific first."""
@@ -177,8 +185,7 @@ def _applies(candidate: _Candidate, target: Text) -> bool:
 
 
 def _combine(applicable: Sequence[_Candidate], largest: int) -> Iterator[tuple[_Candidate, ...]]:
-    """Yield combinations of limits: each alone, all that are declared together, then two and three of them."""
-    yield from ((each,) for each in applicable)
+    """Yield combinations of limits: all that are declared, then two and three of them."""
     declared = tuple(each for each in applicable if not each.counterfactual.is_guess)
     if len(declared) > 1:
         # subtle: of two deviations that contradict each other, the later one counts, so the specific ones go last.

@@ -4,9 +4,9 @@ use crate::boundary::{self, Boundaries, Character};
 use crate::byte_level;
 use crate::models::byte_joins::{JoinedBytes, add_joins, joined_bytes};
 use crate::models::merge::Symbol;
-use crate::models::merge_table::{MergeTable, parts};
+use crate::models::merge_table::MergeTable;
 use crate::utf8::{character_size, decode};
-use crate::vocabulary::{Strings, Vocabulary};
+use crate::vocabulary::{Strings, Vocabulary, parts};
 
 /// The symbols that words are split into, and where words can be split into parts.
 #[derive(Debug)]
@@ -130,10 +130,16 @@ impl Alphabet {
 /// Iterate over the last character of the left and the first of the right part of each merge.
 fn joined_characters(merges: &Strings) -> impl Iterator<Item = (u32, u32)> {
     merges.iter().filter_map(parts).filter_map(|(left, right)| {
-        let last = std::str::from_utf8(left).ok()?.chars().next_back()?;
-        let first = std::str::from_utf8(right).ok()?.chars().next()?;
-        Some((u32::from(last), u32::from(first)))
+        let last = &left[left.iter().rposition(|&byte| byte & 0xC0 != 0x80)?..];
+        let first = right.get(..character_size(*right.first()?))?;
+        Some((joined_character(last)?, joined_character(first)?))
     })
+}
+
+/// Decode bytes that are as many as a character has that begins so.
+fn joined_character(bytes: &[u8]) -> Option<u32> {
+    let begins = bytes.first().is_some_and(|&byte| byte & 0xC0 != 0x80 && character_size(byte) == bytes.len());
+    begins.then(|| decode(bytes).0)
 }
 
 fn single_character(piece: &[u8]) -> Option<u32> {

@@ -6,9 +6,8 @@
 
 use crate::boundary::Boundaries;
 use crate::byte_level;
-use crate::models::merge_table::parts;
 use crate::utf8::character_size;
-use crate::vocabulary::Strings;
+use crate::vocabulary::{Strings, parts};
 use std::ops::Range;
 
 /// For each byte, the bytes that merges can join it with, as bits.

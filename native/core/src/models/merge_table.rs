@@ -4,7 +4,7 @@
 
 use crate::hash::{FREE, fold, tag};
 use crate::models::merge::{Merges, NO_RANK};
-use crate::vocabulary::{Strings, Vocabulary};
+use crate::vocabulary::{Strings, Vocabulary, parts};
 use rustc_hash::FxHashMap;
 
 /// A string that is neither a piece nor part of a merge, and therefore can never be merged.
@@ -54,23 +54,29 @@ impl MergeTable {
             others: Vec::new(),
             numbers: FxHashMap::default(),
         };
-        let mut joined = Vec::new();
-        for (merge, rank) in merges.iter().zip(0..) {
-            if let Some((left, right)) = parts(merge) {
-                joined.clear();
-                joined.extend_from_slice(left);
-                joined.extend_from_slice(right);
-                let [left, right, merged] = [left, right, &joined].map(|text| table.intern(vocabulary, text));
-                table.insert(Merge { left, right, rank, merged });
+        let mut rank = 0;
+        let pairs = merges.iter().map(|merge| parts(merge).unwrap_or_default());
+        vocabulary.for_each_join(pairs, |(left, right), ids| {
+            if !left.is_empty() {
+                let [known_left, known_right, merged] = ids;
+                let left_symbol = known_left.unwrap_or_else(|| table.number(left));
+                let right_symbol = known_right.unwrap_or_else(|| table.number(right));
+                let merged = merged.unwrap_or_else(|| table.number(&[left, right].concat()));
+                table.insert(Merge { left: left_symbol, right: right_symbol, rank, merged });
             }
-        }
+            rank += 1;
+        });
         table
     }
 
     /// Return the symbol of a string, which gets a number if it is not a piece.
     pub fn intern(&mut self, vocabulary: &Vocabulary, text: &[u8]) -> u32 {
-        let known = vocabulary.id(text).or_else(|| self.numbers.get(text).copied());
-        known.unwrap_or_else(|| {
+        vocabulary.id(text).unwrap_or_else(|| self.number(text))
+    }
+
+    /// Return the number of a string that is not a piece, which gets one if it has none.
+    fn number(&mut self, text: &[u8]) -> u32 {
+        self.numbers.get(text).copied().unwrap_or_else(|| {
             let number = self.pieces + u32::try_from(self.others.len()).expect("symbols fit in 32 bits");
             self.others.push(text.into());
             self.numbers.insert(text.into(), number);
@@ -113,7 +119,8 @@ impl MergeTable {
         let hash = hash(slot.left, slot.right);
         let mut index = hash as usize & mask;
         while self.tags[index] != FREE {
-            if self.slots[index].left == slot.left && self.slots[index].right == slot.right {
+            let is_likely = self.tags[index] == tag(hash);
+            if is_likely && self.slots[index].left == slot.left && self.slots[index].right == slot.right {
                 return;
             }
             index = (index + 1) & mask;
@@ -144,15 +151,6 @@ impl Merges for MergeTable {
     }
 }
 
-/// Split a merge into its two parts; None if it does not consist of two.
-#[must_use]
-pub fn parts(merge: &[u8]) -> Option<(&[u8], &[u8])> {
-    let space = memchr::memchr(b' ', merge)?;
-    let (left, right) = (&merge[..space], &merge[space + 1..]);
-    let is_pair = !left.is_empty() && !right.is_empty() && !right.contains(&b' ');
-    is_pair.then_some((left, right))
-}
-
 #[inline]
 fn hash(left: u32, right: u32) -> u64 {
     fold(u64::from(left), u64::from(right))
@@ -164,8 +162,8 @@ mod tests {
 
     #[test]
     fn the_first_of_equal_merges_counts_and_others_than_pairs_are_ignored() {
-        let vocabulary = Vocabulary::new(Strings::from_joined(b"a\0b\0ab", 3));
-        let merges = Strings::from_joined(b"x y z\0a b\0a b\0ab c\0 a", 5);
+        let vocabulary = Vocabulary::new(Strings::from_joined(b"a\0b\0ab", 3).expect("strings"));
+        let merges = Strings::from_joined(b"x y z\0a b\0a b\0ab c\0 a", 5).expect("strings");
         let table = MergeTable::new(&vocabulary, &merges);
         assert_eq!(table.find(0, 1), (1, 2));
         let (c, abc) = (table.symbol(&vocabulary, b"c"), table.symbol(&vocabulary, b"abc"));
