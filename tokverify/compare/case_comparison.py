@@ -32,6 +32,7 @@ def comparison_of(
     sides: tuple[Side, Side],
     *,
     aligns: bool = True,
+    decodes: bool = True,
     known: Known | None = None,
 ) -> Comparison:
     """Return what compares cases on `actual` with `expected` or, if that is None, with what each case itself expects.
@@ -41,13 +42,15 @@ def comparison_of(
         expected: The other tokenizer.
         sides: The names of the two in messages.
         aligns: Whether to align the tokens where they differ.
+        decodes: Whether to compare what both sides decode the expected ids to.
         known: What `expected` is known to answer; further answers are added.
     """
     ours = Answers(actual, expected or actual, f"actual ({sides[0].name})")
     if expected is None:
         return ExpectComparison(actual, sides[0], ours, aligns)
     theirs = Answers(expected, actual, f"expected ({sides[1].name})", known)
-    return ReferenceComparison(actual, sides[0], ours, aligns, expected, sides[1], theirs, Modes(actual, expected))
+    modes = Modes(actual, expected)
+    return ReferenceComparison(actual, sides[0], ours, aligns, expected, sides[1], theirs, modes, decodes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,9 @@ class ReferenceComparison(Comparison):
 
     modes: Modes
 
+    decodes: bool
+    """Whether to compare what both sides decode the expected ids to."""
+
     def _ask(self, texts: Sequence[str], modes: Sequence[Mode]) -> None:
         self.ours.encode_all(texts, modes)
         encoded = self.theirs.encode_all(texts, modes)
@@ -147,9 +153,10 @@ class ReferenceComparison(Comparison):
             if self.modes.is_stretched(text):
                 encode = partial(self.modes.encode_stretches, self.expected, text)
                 encoded[at] = self.theirs.add(text, mode, encode)
-        expected = [ids for ids in encoded if not isinstance(ids, FAILURES)]
-        self.ours.decode_all(expected)
-        self.theirs.decode_all(expected)
+        if self.decodes:
+            expected = [ids for ids in encoded if not isinstance(ids, FAILURES)]
+            self.ours.decode_all(expected)
+            self.theirs.decode_all(expected)
 
     def _choose_mode(self, case: Case) -> Mode:
         if self.modes.is_stretched(case.text):
@@ -171,8 +178,9 @@ class ReferenceComparison(Comparison):
         else:
             if decisive := self.modes.decisive_options(case.text, mode_of(case), mode):
                 expect, notes = None, self._describe_mode(case.text, decisive, expect)
-            decoded, decode_notes = self._decode(expected)
-            notes += decode_notes
+            if self.decodes:
+                decoded, decode_notes = self._decode(expected)
+                notes += decode_notes
         result = CaseResult(
             case,
             Status.MATCH,

@@ -158,14 +158,16 @@ def compare_cases(
     cases: Iterable[Case],
     known: Known | None = None,
     sides: tuple[Side, Side] | None = None,
+    *,
+    decodes: bool = True,
 ) -> tuple[CaseResult, ...]:
     """Compare every case, without aligning the tokens where they differ, which takes longer than all the rest.
 
-    Pass the same `known` to compare several tokenizers with one reference, which then encodes each text once.
+    With `decodes`, what both sides decode the expected ids to is compared, too. Pass the same `known` to compare several tokenizers with one reference, which then encodes each text once.
     """
     cases = list(cases)
     sides = sides or (side_of(actual), side_of(expected) if expected else expect_side(cases))
-    comparison = comparison_of(actual, expected, sides, aligns=False, known=known)
+    comparison = comparison_of(actual, expected, sides, aligns=False, decodes=decodes, known=known)
     return tuple(comparison.results(cases, count=max(TOGETHER, len(cases))))
 
 

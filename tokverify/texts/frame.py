@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from tokverify.text.sequence import pack
 from tokverify.texts.batch import Queries
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 CHARACTERS = 4000
 """The approximate length of a pack."""
+
+_ENDING = 32
+"""One of so many texts ends a group that is long enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,24 @@ def make_packs(ids: Iterable[int], texts: Sequence[str | None]) -> Iterator[list
 
 
 def pack_texts(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Group texts so that each group, joined by one character, has about `CHARACTERS`."""
-    return pack(texts, lambda text: len(text) + 1, CHARACTERS)
+    """Group texts so that each group, joined by one character, has about `CHARACTERS`.
+
+    Where a group ends depends on the text there, so that of similar texts, most groups are the same.
+    """
+    group: list[str] = []
+    size = 0
+    for text in texts:
+        group.append(text)
+        size += len(text) + 1
+        if size >= CHARACTERS and (_ends_group(text) or size >= 2 * CHARACTERS):
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _ends_group(text: str) -> bool:
+    return crc32(text.encode("utf-8", "surrogatepass")) % _ENDING == 0
 
 
 def find_unreachable(queries: Queries, hypothesis: Encoder, texts: Texts, ids: Sequence[int]) -> frozenset[int]:

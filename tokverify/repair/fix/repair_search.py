@@ -35,7 +35,7 @@ from tokverify.repair.probed_type_change import extended_by_probing, probed_type
 from tokverify.repair.search import DiagnosisResult, diagnose
 from tokverify.repair.setting_change import affix_flags
 from tokverify.repair.token_patch import kind_of
-from tokverify.report.run import FAILING
+from tokverify.report.run import FAILING, CaseResult
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.sources.gguf.values import changed_values
 from tokverify.spec import TokenizerSpec
@@ -378,14 +378,16 @@ class EveryToken:
             for group in pack_texts(map(in_contexts, _unusual_texts(actual)))
             for parse_special in (True, False)
         ]
-        results = zip(markers, compare_cases(actual, self._expected, markers, self._known), strict=True)
-        unmatched = [case for case, result in results if result.status in FAILING]
+        unmatched = [result.case for result in self._compare(actual, markers) if result.status in FAILING]
         return [*found[:_MOST_BISECTED], *unmatched[:_MOST_BISECTED]]
 
     def _failing(self, groups: Sequence[Sequence[str]], actual: Encoder) -> list[Sequence[str]]:
-        # Of a later tokenizer, most groups are the same, and the reference is not asked again.
-        results = compare_cases(actual, self._expected, [_case(group) for group in groups], self._known)
+        results = self._compare(actual, [_case(group) for group in groups])
         return [group for group, result in zip(groups, results, strict=True) if result.status in FAILING]
+
+    def _compare(self, actual: Encoder, cases: Sequence[Case]) -> Sequence[CaseResult]:
+        # Of a later tokenizer, most texts are the same, and the reference is not asked again.
+        return compare_cases(actual, self._expected, cases, self._known, decodes=False)
 
     def _competing_texts(self, actual: Encoder) -> Sequence[str]:
         """Return texts that show in which order pieces are joined; of few pieces in another order, those around them.
