@@ -308,7 +308,9 @@ def _split_bytes(text: str) -> list[str]:
 )
 @settings(max_examples=30)  # each builds the encoder of either engine
 @given(text=st.text("ab <u>c\u0301é\n\ud800"), parse_special=st.booleans())
-def test_a_deviation_that_keeps_the_merges_gives_the_same_ids_natively(deviation: Deviation, text: str, parse_special: bool):
+def test_a_deviation_that_keeps_the_merges_gives_the_same_ids_natively(
+    deviation: Deviation, text: str, parse_special: bool
+):
     results = []
     for engine in (NATIVE, PYTHON):
         with pytest.MonkeyPatch.context() as patch:

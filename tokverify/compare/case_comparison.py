@@ -26,7 +26,7 @@ TOGETHER = 32
 """How many cases are encoded together, which is faster than one at a time, before the first of them is reported."""
 
 
-def comparison_of(
+def comparison_of(  # noqa: PLR0913 - the optional ones are keywords
     actual: Tokenizer,
     expected: Tokenizer | None,
     sides: tuple[Side, Side],

@@ -152,7 +152,7 @@ def compare_beyond_texts(
     return replace(report, differences=tuple(sort_by_severity(differences)), not_compared=tuple(compared.not_compared))
 
 
-def compare_cases(
+def compare_cases(  # noqa: PLR0913 - as for `comparison_of`
     actual: Tokenizer,
     expected: Tokenizer | None,
     cases: Iterable[Case],
@@ -163,7 +163,13 @@ def compare_cases(
 ) -> tuple[CaseResult, ...]:
     """Compare every case, without aligning the tokens where they differ, which takes longer than all the rest.
 
-    With `decodes`, what both sides decode the expected ids to is compared, too. Pass the same `known` to compare several tokenizers with one reference, which then encodes each text once.
+    Args:
+        actual: The tokenizer under test.
+        expected: The reference; None to compare with what each case itself expects.
+        cases: The cases.
+        known: What the reference is known to answer. Pass the same one to compare several tokenizers with it.
+        sides: The names of the two.
+        decodes: Whether to compare what both sides decode the expected ids to, too.
     """
     cases = list(cases)
     sides = sides or (side_of(actual), side_of(expected) if expected else expect_side(cases))
