@@ -311,17 +311,42 @@ def test_a_reference_that_removes_a_space_that_it_does_not_add_is_at_fault(tmp_p
 
 
 def test_a_reference_is_not_at_fault_because_a_wrong_pattern_splits_less(tmp_path):
-    # Of real vocabularies, too, the right pattern splits a few tokens, which one that splits less keeps whole.
+    # Qwen 2's pattern splits a few words of its own vocabulary at their marks, which one that splits less keeps whole.
     letters = [f"{first} {second}" for first, second in product(ascii_lowercase[:17], repeat=2)]
-    merges = (*letters, *(f"1 {digit}" for digit in digits))
+    merges = (*letters, "Ì Ģ", *(f"{letter} ÌĢ" for letter in ascii_lowercase[:10]))
     (tmp_path / "tokenizer.json").write_text(
         json.dumps(bpe_json(bpe_spec(merges), merges=merges, pre_tokenizer=stages(SPLIT, byte_level(use_regex=False))))
     )
-    write_gguf(tmp_path / "model.gguf", bpe_spec(merges, pre="llama-bpe"))
-    case = Case(id="digits", suite="made", text="12", add_special=False)
+    write_gguf(tmp_path / "model.gguf", bpe_spec(merges, pre="qwen35"))
+    case = Case(id="mark", suite="made", text="a\N{COMBINING GRAVE ACCENT}", add_special=False)
     report = verify_model(tmp_path / "model.gguf", tmp_path / "tokenizer.json", [case])
     assert report.results[0].fails
     assert all(each.origin is not Origin.REFERENCE for each in report.differences)
+
+
+@pytest.mark.parametrize(
+    ("contracted", "joined", "pre", "is_at_fault"),
+    [
+        (8, 0, "gpt-4o", True),
+        (7, 0, "gpt-4o", False),
+        # The vocabulary has words that the model's pattern splits, and the reference's does not.
+        (8, 1, "gpt-4o", False),
+        # The model splits like the reference.
+        (8, 0, "llama-bpe", False),
+    ],
+)
+def test_a_reference_with_the_pattern_of_another_model_splits_its_own_pieces(
+    contracted: int, joined: int, pre: str, is_at_fault: bool, tmp_path
+):
+    # GPT-4o keeps a contraction with its word, and splits a word before a capital; Llama 3 does neither.
+    letters = ascii_lowercase[:contracted]
+    merges = ["' s", *(f"{letter} 's" for letter in letters), *(f"{letter} A" for letter in ascii_lowercase[:joined])]
+    merges += [f"{first} {second}" for first, second in product(ascii_lowercase, repeat=2)]
+    pattern = {**SPLIT, "pattern": {"Regex": ORIGINALS["llama-bpe"]}}
+    stage = stages(pattern, byte_level(use_regex=False))
+    model, reference = write(tmp_path, bpe_spec(merges, pre=pre), merges=merges, pre_tokenizer=stage)
+    cases = [Case(id="contraction", suite="made", text="a's zA", add_special=False)]
+    assert_at_fault(model, reference, cases, "splits pieces that its own vocabulary has" if is_at_fault else "")
 
 
 def assert_at_fault(model: Path, reference: Path, cases: Sequence[Case], sentence: str) -> None:

@@ -256,6 +256,27 @@ def test_a_token_beyond_the_embeddings_that_ends_no_turn_is_no_evidence(text: st
 
 
 @pytest.mark.parametrize(
+    ("count", "type", "rows", "expected"),
+    [
+        (8, TokenType.NORMAL, 256, True),
+        (7, TokenType.NORMAL, 256, False),
+        # Tokens that were added only to the reference move no other, and the model may have room for more.
+        (8, CONTROL, 256, False),
+        (8, TokenType.NORMAL, 264, False),
+        (8, TokenType.NORMAL, None, False),
+    ],
+)
+def test_a_reference_that_was_trained_with_more_tokens_than_embeddings_is_another_version(
+    count: int, type: TokenType, rows: int | None, expected: bool
+):
+    reference = bpe_spec((), {f"<{'x' * number}>": type for number in range(1, count + 1)})
+    spec = replace(bpe_spec((), {}), embedding_rows=rows)
+    found = doubt_reference(Declaration(spec=spec), Opened(Encoder(reference)))
+    assert ("8 more ordinary tokens" in found) is expected
+    assert bool(found) is expected
+
+
+@pytest.mark.parametrize(
     ("start", "count", "named", "template", "expected"),
     [
         (12, 20, "[SYSTEM_PROMPT]", None, True),

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from tokverify.compare.marker import read_template
 from tokverify.engine.special_text import EOT_TEXTS
-from tokverify.spec import AddedToken, TokenizerSpec
+from tokverify.spec import AddedToken, TokenizerSpec, TokenType
 from tokverify.texts.token_text import is_filler
 
 if TYPE_CHECKING:
     from tokverify.compare.opened import Opened
+
+_SEVERAL = 8
 
 
 def find_without_embedding(spec: TokenizerSpec, facts: Opened) -> Mapping[int, AddedToken]:
@@ -52,6 +54,22 @@ def find_used_beyond(spec: TokenizerSpec, facts: Opened) -> list[int]:
         return []
     ends = {*read_template(facts.chat_template or "").turn_ends, *EOT_TEXTS}
     return [id for id in beyond if id == facts.special_ids.get("eos") or facts.pieces[id] in ends]
+
+
+def find_trained_beyond(spec: TokenizerSpec, facts: Opened) -> list[int]:
+    """Return the ordinary tokens of the reference, beyond the embeddings of the model, if they are several.
+
+    Nobody trains pieces for which a model has no embeddings, as an extended vocabulary has them beside its base. Tokens
+    that were added afterward prove nothing.
+    """
+    added = facts.added_tokens or {}
+    types = (facts.spec.types if facts.spec else None) or ()
+    ids = [
+        id
+        for id in _beyond(spec, facts)
+        if id not in added and id < len(types) and types[id] == TokenType.NORMAL and not is_filler(facts.pieces[id])
+    ]
+    return ids if len(ids) >= _SEVERAL else []
 
 
 def _beyond(spec: TokenizerSpec, facts: Opened) -> Sequence[int]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.compare.blame import explain_wrong_vocabulary
 from tokverify.compare.damage.table import explain_misread_tokens, explain_rounded_scores
-from tokverify.compare.embedding import find_moved_beyond, find_used_beyond
+from tokverify.compare.embedding import find_moved_beyond, find_trained_beyond, find_used_beyond
 from tokverify.compare.marker import read_template
 from tokverify.compare.role_name import ROLES_BY_NAME
 from tokverify.engine.byte_level import SPELLED_SPACE
@@ -109,18 +109,29 @@ def find_other_model(spec: TokenizerSpec, facts: Opened) -> str:
         reason = f"it gives names to {list_tokens(ids, spec.tokens)}, which like others here are only reserved"
     elif kinds := _are_of_other_kinds(spec, facts):
         reason = f"its tokens are written for the model {kinds[1]}, and those here for {kinds[0]}"
-    elif ids := find_moved_beyond(spec, facts):
-        have = "has another id" if len(ids) == 1 else "have other ids"
-        few = f"the model has only {spec.embedding_rows:,} embeddings"
-        reason = f"it has {_list(ids, facts)}, which {have} in the model, and {few}"
-    elif ids := find_used_beyond(spec, facts):
-        reason = f"its chats need {_list(ids, facts)}, and the model has only {spec.embedding_rows:,} embeddings"
+    elif beyond := _explain_beyond(spec, facts):
+        reason = beyond
     else:
         return ""
     return (
         f"the reference ({facts.name}) belongs to another model, or another version of it: {reason}; name the right one"
         " with -r, or convert the model again"
     )
+
+
+def _explain_beyond(spec: TokenizerSpec, facts: Opened) -> str:
+    """Say what the reference has beyond the embeddings of the model that shows another model; empty if nothing does."""
+    if spec.embedding_rows is None:
+        return ""
+    few = f"the model has only {spec.embedding_rows:,} embeddings"
+    if ids := find_moved_beyond(spec, facts):
+        have = "has another id" if len(ids) == 1 else "have other ids"
+        return f"it has {_list(ids, facts)}, which {have} in the model, and {few}"
+    if ids := find_used_beyond(spec, facts):
+        return f"its chats need {_list(ids, facts)}, and {few}"
+    if ids := find_trained_beyond(spec, facts):
+        return f"it has {len(ids):,} more ordinary tokens, such as {_list(ids, facts)}, and {few}"
+    return ""
 
 
 def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:

@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tokverify.compare.damage.lost_merges import find_lost_merges
-from tokverify.compare.damage.lost_pattern import find_lost_pattern, find_lost_stage, find_replaced_pattern
+from tokverify.compare.damage.lost_pattern import (
+    find_foreign_pattern,
+    find_lost_pattern,
+    find_lost_stage,
+    find_replaced_pattern,
+)
 from tokverify.compare.damage.lost_setting import (
     find_lost_case,
     find_lost_continuations,
@@ -37,6 +42,16 @@ _OF_DOCUMENTS: tuple[Callable[[Encoder, Document, Opened], Iterator[TokenizerDif
 
 def find_damage(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
     """Yield what shows that a reference is damaged, if the model is not."""
+    found = False
+    for difference in _find_lost(actual, facts):
+        found = True
+        yield difference
+    # A stage that is known to be lost splits pieces, too.
+    if not found and facts.document is not None and isinstance(actual, Encoder):
+        yield from find_foreign_pattern(actual, facts.document, facts)
+
+
+def _find_lost(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
     document = facts.document
     if document is not None and isinstance(actual, Encoder):
         for find in _OF_DOCUMENTS:

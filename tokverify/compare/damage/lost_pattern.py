@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
-from tokverify.compare.damage.difference import damage_difference
+from tokverify.compare.damage.difference import LEAST, OPPOSED, damage_difference
 from tokverify.compare.opened import Opened
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
@@ -13,6 +14,9 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.report.tokenizer_difference import TokenizerDifference
 from tokverify.sources.huggingface.document import Document
 from tokverify.sources.nearest_pattern import probe_texts
+from tokverify.text.sequence import thin_out
+from tokverify.text.utf8 import from_utf8
+from tokverify.text.wording import list_tokens
 from tokverify.texts.batch import FAILURES
 
 _WORDS, _SPANNING = 500, 0.001
@@ -22,6 +26,8 @@ _TEXT = "Hello world"
 """A text that every pattern splits."""
 _MANY_WORDS = 10_000
 """Among so many pieces that begin with a space there are years and brackets, unless a trainer split them."""
+_MOST = 8_000
+"""At most this many pieces are split; of more, an even sample."""
 _SEPARATED = (
     ("digits", re.compile("[0-9].|.[0-9]", re.DOTALL), "a 12", "a digit beside another character"),
     ("punctuation", re.compile(f"{SPELLED_SPACE}[!-/:-@\\[-`{{-~]"), "a (", "a space before punctuation"),
@@ -104,3 +110,36 @@ def find_replaced_pattern(
             " the class of another model"
         )
         yield damage_difference(message)
+
+
+def find_foreign_pattern(actual: Encoder, document: Document, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that a byte-level reference splits its own pieces, as if it had another model's pattern, and the model not.
+
+    A trainer makes no piece that its pattern splits. Those of 31 published vocabularies have at most 0.2% of such
+    pieces, and in turn most patterns of other models split at least eight of 8,000. Marks are left out: Qwen 2's
+    vocabulary has words with them, which its pattern splits.
+    """
+    split, reference = facts.split, facts.tokenizer
+    if document.model_type != "BPE" or split is None or reference is None or not actual.settings.family.is_bpe:
+        return
+    own, added = splitter(PRE_TOKENIZERS[actual.settings.pre]), facts.added_tokens or {}
+    try:
+        if all(own(text) == split(text) for text in probe_texts()):
+            return
+        lost, gained = set[int](), set[int]()
+        for id in thin_out(range(reference.vocab_size), _MOST):
+            text = None if id in added else from_utf8(reference.token_bytes(id))
+            if text and not any(unicodedata.category(character).startswith("M") for character in text):
+                ours, theirs = len(own(text)), len(split(text))
+                lost.update([id] if ours == 1 < theirs else ())
+                gained.update([id] if theirs == 1 < ours else ())
+    except FAILURES:
+        return
+    if len(lost) >= max(LEAST, OPPOSED * len(gained)):
+        message = (
+            "its pre-tokenizer splits pieces that its own vocabulary has, such as"
+            f" {list_tokens(sorted(lost), facts.pieces)}; of {min(reference.vocab_size, _MOST):,}, it splits"
+            f" {len(lost):,} that the model ({actual.settings.pre}) keeps whole, and the model"
+            f" {len(gained) or 'none'} that it keeps, so that they were trained with a pattern like that of the model"
+        )
+        yield damage_difference(message, sorted(lost))
