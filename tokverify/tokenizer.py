@@ -253,6 +253,15 @@ class VocabularyHiding(Protocol):
 
 
 @runtime_checkable
+class SizeStating(Protocol):
+    """States how many tokens it has, even if it does not list them."""
+
+    @property
+    def stated_size(self) -> int:
+        """The number of tokens; it may leave out those that were added to a vocabulary."""
+
+
+@runtime_checkable
 class AlwaysParsing(Protocol):
     """May recognize control tokens in a text even without `parse_special`."""
 

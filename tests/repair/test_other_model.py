@@ -6,7 +6,7 @@ from itertools import chain
 
 import pytest
 
-from support.bare_tokenizer import Bare
+from support.bare_tokenizer import Bare, IdsOnly
 from support.mutation import respelled, tokens
 from support.mutation_trial import intact
 from support.selection import thinned
@@ -322,6 +322,34 @@ def test_many_tokens_after_the_last_one_of_the_reference_show_another_version(co
     spec = replace(bpe_spec((), {"<|x|>": CONTROL, **more}), embedding_rows=rows)
     found = find_other_model(spec, Opened(Encoder(bpe_spec((), {"<|x|>": CONTROL}))))
     assert (f"it lacks the last {count} tokens here" in found) is expected
+
+
+class Stating(IdsOnly):
+    """Shows no tokens, but says how many there are."""
+
+    def __init__(self, spec: TokenizerSpec) -> None:
+        super().__init__(Encoder(spec))
+        self.stated_size = len(spec.tokens)
+
+
+@pytest.mark.parametrize(
+    ("count", "type", "rows", "expected"),
+    [
+        (100, TokenType.NORMAL, None, True),
+        (99, TokenType.NORMAL, None, False),
+        # A program may count its tokens without those that were added.
+        (100, CONTROL, None, False),
+        (100, TokenType.NORMAL, 256, False),
+    ],
+)
+@pytest.mark.parametrize("reference", [Stating, lambda spec: Bare(Encoder(spec))])
+def test_many_ordinary_tokens_after_as_many_as_a_reference_states_show_another_model(
+    count: int, type: TokenType, rows: int | None, expected: bool, reference
+):
+    spec = bpe_spec((), {f"word{index}": type for index in range(count)})
+    found = find_other_model(replace(spec, embedding_rows=rows), Opened(reference(bpe_spec((), {}))))
+    assert (f"it lacks the last {count} tokens here" in found) is expected
+    assert bool(found) is expected
 
 
 @pytest.mark.parametrize(

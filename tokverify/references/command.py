@@ -86,6 +86,7 @@ class CommandTokenizer:
         self.name = hello.name
         self.hidden_vocabulary = "" if TOKENS in hello.capabilities else f"{hello.name} does not list its tokens"
         self.vocab_size = 0 if self.hidden_vocabulary else hello.vocab_size
+        self.stated_size = hello.vocab_size
         self.special_ids: Mapping[str, int] = hello.special_ids
         self.adds_special = ADD_SPECIAL in hello.capabilities
         self.always_parses_special = ALWAYS_PARSE_SPECIAL in hello.capabilities

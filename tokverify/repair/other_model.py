@@ -33,7 +33,7 @@ from tokverify.report.run import NEARLY_ALL
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import list_tokens
 from tokverify.texts.token_text import is_filler, is_marker
-from tokverify.tokenizer import lists_no_special_tokens
+from tokverify.tokenizer import SizeStating, lists_no_special_tokens
 
 if TYPE_CHECKING:
     from tokverify.compare.opened import Opened
@@ -194,7 +194,9 @@ def _lacking_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
     markers that a fine-tuned model has and its base lacks, or if BOS or EOS has another name, too: MiniMax-M3 has
     `]~b]` for the `<beginning_of_sentence>` of MiniMax-Text-01.
     """
-    if facts.spec is None or not facts.lists_all_tokens:
+    if facts.spec is None:
+        return _after_stated_size(spec, facts)
+    if not facts.lists_all_tokens:
         return []
     reference = facts.spec.tokens
     if len(spec.tokens) - len(reference) < _FEW:
@@ -211,6 +213,24 @@ def _lacking_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
     added.difference_update(ROLES_BY_NAME)
     least = _FEW if len(added) >= _FEW else _SERIES if _has_other_ends(spec, facts.spec) else _MANY
     return ids if len(ids) >= least else []
+
+
+def _after_stated_size(spec: TokenizerSpec, facts: Opened) -> list[int]:
+    """Return the ordinary tokens after as many as a reference says that it has, if they are more than a fault adds.
+
+    It shows only ids, and perhaps bytes. Programs may count their tokens without those that were added.
+    """
+    size = facts.tokenizer.stated_size if isinstance(facts.tokenizer, SizeStating) else facts.size
+    has_rows = spec.embedding_rows is None or spec.embedding_rows >= len(spec.tokens)
+    if not size or not has_rows or len(spec.tokens) - size < _MANY:
+        return []
+    texts, types = spec.tokens, types_of(spec)
+    ids = [
+        id
+        for id in range(size, len(texts))
+        if types[id] == TokenType.NORMAL and not is_filler(texts[id]) and not is_marker(texts[id])
+    ]
+    return ids if len(ids) >= _MANY else []
 
 
 def _added_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
