@@ -21,7 +21,7 @@ from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.settings import resolve
-from tokverify.errors import BrokenFileError
+from tokverify.errors import BrokenFileError, TokverifyError
 from tokverify.references import open_reference
 from tokverify.references.huggingface import from_json
 from tokverify.references.rebuilt import build
@@ -845,6 +845,28 @@ def test_all_markers_are_typed_by_ids_alone_and_not_only_those_of_a_sample():
         plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(IdsOnly(Encoder(right))), CASES)
         assert list(plan.change.transform(wrong).types) == list(right.types)
         assert fix_exit_code(written(plan)) == 0
+
+
+class OtherIds(IdsOnly):
+    """Returns other ids than those of its vocabulary, apart from BOS."""
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        ids = super().encode(text, add_special=add_special, parse_special=parse_special)
+        return [id if id > 256 else (id * 7 + index + sum(text.encode())) % 200 for index, id in enumerate(ids)]
+
+
+@pytest.mark.parametrize("hide", [OtherIds, IdsOnly])
+def test_nothing_is_repaired_with_ids_that_still_differ_in_nearly_all_texts(hide: type[IdsOnly]):
+    texts = [f"{one}{other} {other}{one}" for one in "abcdefghij" for other in "klmnopqrstuv"]
+    cases = [Case(id=text, suite="made", text=text) for text in texts]
+    right = replace(ended(bpe_spec(["a b"], {"<x>": CONTROL})), add_bos=True)
+    wrong = replace(right, add_bos=False)
+    arguments = Path("model.gguf"), Declaration(spec=wrong), Opened(hide(Encoder(right))), cases
+    if hide is IdsOnly:
+        assert make_plan(*arguments).change.transform(wrong).add_bos
+    else:
+        with pytest.raises(TokverifyError, match="shows only ids, and after the best repair they still differ"):
+            make_plan(*arguments)
 
 
 def test_tokens_get_back_the_merges_that_were_taken_for_comments_and_no_other_type():

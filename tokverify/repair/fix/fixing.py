@@ -19,6 +19,7 @@ from tokverify.repair.fix.repair_search import RepairSearch
 from tokverify.repair.search import DiagnosisResult
 from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.fix import FileRepair, FixReport
+from tokverify.report.run import NEARLY_ALL
 from tokverify.sources.gguf.cursor import ValueType
 from tokverify.sources.gguf.declaration import Declaration, read_spec
 from tokverify.sources.gguf.keys import SPLIT_COUNT, VOCAB_SIZE
@@ -28,9 +29,12 @@ from tokverify.sources.gguf.values import changed_values
 from tokverify.spec import TokenizerSpec
 from tokverify.system.output_file import move_into_place, temporary_beside
 from tokverify.text.wording import list_items
+from tokverify.tokenizer import why_hidden
 
 _DIAGNOSES = 3
 """A repair may encode as many texts as this many diagnoses; those of the tables of faults need a third of that."""
+_MANY = 100
+"""So many texts tell another model from a fault of which only a part is repaired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,8 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
     search.run()
     stopped_early = measuring.budget.is_spent and not search.measure.is_clean
     after = search.measure
+    if search.parts and (doubt := _doubt_ids(after, facts)):
+        raise TokverifyError(f"{model}: not repaired: {doubt}")
     blame = search.candidates.blame(after)
     result = search.candidates.diagnosis
     if facts.tokenizer is None or not facts.tokenizer.decodes_as_llama_cpp:
@@ -149,6 +155,20 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
         left_out=tuple(left_out),
     )
     return Plan(measuring, search.before, after, diagnosis, change, values, repair, stopped_early, blame)
+
+
+def _doubt_ids(after: Measure, facts: Opened) -> str:
+    """Say that ids alone show another model, as nearly all texts still have other ids after a repair; empty if not.
+
+    Among thousands of changes, some make a few texts match, whatever the two vocabularies are.
+    """
+    failing, total = sum(result.fails for result in after.results), len(after.results)
+    if facts.tokenizer is None or not why_hidden(facts.tokenizer) or total < _MANY or failing < NEARLY_ALL * total:
+        return ""
+    return (
+        f"the reference ({facts.name}) shows only ids, and after the best repair they still differ in {failing:,} of"
+        f" {total:,} texts, as those of another model do; name the right one with -r, or one that lists its tokens"
+    )
 
 
 def _size_values(model: Path, declaration: Declaration, size: int) -> dict[str, Value | None]:
