@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 from tokverify.compare.damage.difference import LEAST, OPPOSED, damage_difference
 from tokverify.compare.opened import Opened
@@ -119,27 +120,39 @@ def find_foreign_pattern(actual: Encoder, document: Document, facts: Opened) -> 
     pieces, and in turn most patterns of other models split at least eight of 8,000. Marks are left out: Qwen 2's
     vocabulary has words with them, which its pattern splits.
     """
-    split, reference = facts.split, facts.tokenizer
-    if document.model_type != "BPE" or split is None or reference is None or not actual.settings.family.is_bpe:
+    if document.model_type != "BPE" or not actual.settings.family.is_bpe:
         return
-    own, added = splitter(PRE_TOKENIZERS[actual.settings.pre]), facts.added_tokens or {}
-    try:
-        if all(own(text) == split(text) for text in probe_texts()):
-            return
-        lost, gained = set[int](), set[int]()
-        for id in thin_out(range(reference.vocab_size), _MOST):
-            text = None if id in added else from_utf8(reference.token_bytes(id))
-            if text and not any(unicodedata.category(character).startswith("M") for character in text):
-                ours, theirs = len(own(text)), len(split(text))
-                lost.update([id] if ours == 1 < theirs else ())
-                gained.update([id] if theirs == 1 < ours else ())
-    except FAILURES:
-        return
-    if len(lost) >= max(LEAST, OPPOSED * len(gained)):
+    lost, gained = _split_pieces(actual.settings.pre, facts)
+    if len(lost) >= max(LEAST, OPPOSED * gained):
         message = (
             "its pre-tokenizer splits pieces that its own vocabulary has, such as"
-            f" {list_tokens(sorted(lost), facts.pieces)}; of {min(reference.vocab_size, _MOST):,}, it splits"
-            f" {len(lost):,} that the model ({actual.settings.pre}) keeps whole, and the model"
-            f" {len(gained) or 'none'} that it keeps, so that they were trained with a pattern like that of the model"
+            f" {list_tokens(lost, facts.pieces)}; of {min(len(facts.pieces), _MOST):,}, it splits {len(lost):,} that"
+            f" the model ({actual.settings.pre}) keeps whole, and the model {gained or 'none'} that it keeps, so that"
+            " they were trained with a pattern like that of the model"
         )
-        yield damage_difference(message, sorted(lost))
+        yield damage_difference(message, lost)
+
+
+# The candidates for a repair mostly have the same pre-tokenizer.
+@lru_cache(maxsize=4)
+def _split_pieces(pre: str, facts: Opened) -> tuple[list[int], int]:
+    """Return the pieces of a reference that only it splits, and the number of those that only `pre` splits."""
+    split, reference = facts.split, facts.tokenizer
+    own, added = splitter(PRE_TOKENIZERS[pre]), facts.added_tokens or {}
+    lost: list[int] = []
+    gained = 0
+    if split is None or reference is None:
+        return lost, gained
+    try:
+        if all(own(text) == split(text) for text in probe_texts()):
+            return lost, gained
+        for id in thin_out(range(reference.vocab_size), _MOST):
+            text = None if id in added else from_utf8(reference.token_bytes(id))
+            # A character is never split.
+            if text and len(text) > 1 and not any(unicodedata.category(character)[0] == "M" for character in text):
+                is_kept, is_whole = len(own(text)) == 1, len(split(text)) == 1
+                lost += [id] if is_kept and not is_whole else []
+                gained += is_whole and not is_kept
+    except FAILURES:
+        return [], 0
+    return lost, gained

@@ -17,6 +17,7 @@ from tokverify.engine.deviation import Deviation
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.run import AppliedLimit, CaseResult, Status
+from tokverify.report.tokenizer_difference import Origin
 from tokverify.tokenizer import Tokenizer
 
 _LARGEST = 3
@@ -30,6 +31,13 @@ _LONG = 100_000
 class _Candidate:
     limit: Limit
     counterfactual: Counterfactual
+
+    @property
+    def details(self) -> tuple[str, Origin]:
+        """What llama.cpp does, and where the difference comes from."""
+        found = self.counterfactual
+        reason, origin = found.details() if found.details else (found.reason, found.origin)
+        return reason, origin or self.limit.origin
 
 
 def explainer_of(actual: Tokenizer, facts: Opened) -> Explainer:
@@ -81,7 +89,7 @@ class Explainer:
 
     def describe(self, codes: Iterable[str]) -> str:
         """Name limits that have explained something, with what llama.cpp does."""
-        return "; ".join(f"{self._used[code].counterfactual.reason} ({code})" for code in codes)
+        return "; ".join(f"{self._used[code].details[0]} ({code})" for code in codes)
 
     def applied_to(self, results: Iterable[CaseResult]) -> tuple[AppliedLimit, ...]:
         """Describe the limits that explain cases among these results."""
@@ -98,9 +106,10 @@ class Explainer:
         first = {candidate.limit.code: candidate for candidate in reversed(others)}
         return tuple(_describe(self._used.get(code) or first[code], counts[code]) for code in sorted(counts))
 
-    def known_limits(self) -> Iterator[AppliedLimit]:
-        """Yield the limits that have explained something so far, without the number of cases."""
-        yield from (_describe(candidate, 0) for candidate in self._used.values())
+    @property
+    def used(self) -> Collection[str]:
+        """The codes of the limits that have explained something so far."""
+        return self._used.keys()
 
     def _candidates(self) -> Iterator[_Candidate]:
         """Yield what limits do here; each limit is looked for when its turn comes, and then remembered."""
@@ -196,12 +205,13 @@ def _combine(applicable: Sequence[_Candidate], largest: int) -> Iterator[tuple[_
 
 def _describe(candidate: _Candidate, cases: int) -> AppliedLimit:
     limit = candidate.limit
+    reason, origin = candidate.details
     return AppliedLimit(
         code=limit.code,
         name=limit.name,
-        origin=candidate.counterfactual.origin or limit.origin,
+        origin=origin,
         severity=limit.severity,
-        message=candidate.counterfactual.reason,
+        message=reason,
         cases=cases,
         advice=limit.advice,
     )

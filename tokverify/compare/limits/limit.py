@@ -46,6 +46,8 @@ class Counterfactual:
     """Where the difference comes from, if not from what the limit's own origin says."""
     is_guess: bool = False
     """Whether the reference does not declare it, so that only its ids speak for it."""
+    details: Callable[[], tuple[str, Origin | None]] | None = None
+    """Returns the `reason` and the `origin` for a report, if it takes long to find out more than is said here."""
 
 
 @dataclass(frozen=True, slots=True)

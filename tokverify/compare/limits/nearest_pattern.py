@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache, partial
 
 from tokverify.compare.limits.limit import Counterfactual, Text, limit
 from tokverify.compare.limits.sides import Sides
@@ -50,21 +51,26 @@ def nearest_pattern(sides: Sides) -> Iterator[Counterfactual]:
         differs = split(target.text) != sides.own_split(target.text)
         return differs and not sides.splits_as_rival(target.text) and not sides.loses_tokens
 
-    name = sides.settings.pre
-    # Most patterns are exact, and then nothing else has to be compared or encoded.
-    is_exact = not sides.split_differences
-    exact, among = ("", "") if is_exact else (_find_exact(sides), _describe_nearest(sides))
-    reason = f"llama.cpp has no pre-tokenizer with exactly the reference's pattern ({name} is nearest{among})"
-    if exact:
-        does = f"llama.cpp's {name} splits some texts in another way than the reference"
-        reason = f"{does}; {exact} gives the reference's ids for all {len(sides.probe_splits):,} texts that were tried"
+    reason = f"llama.cpp has no pre-tokenizer with exactly the reference's pattern ({sides.settings.pre} is nearest)"
     yield Counterfactual(
         reason=reason,
-        origin=Origin.CONVENTION if exact else None,
         sentence="splitting texts into pre-tokens as the reference does",
         deviation=Deviation(split_pre_tokens=split),
         applies=applies,
+        # Most patterns are exact, and then nothing else has to be compared or encoded.
+        details=cache(partial(_find_details, sides)) if sides.split_differences else None,
     )
+
+
+def _find_details(sides: Sides) -> tuple[str, Origin | None]:
+    """Return what llama.cpp does, and whether another name gives the reference's ids."""
+    name = sides.settings.pre
+    if exact := _find_exact(sides):
+        does = f"llama.cpp's {name} splits some texts in another way than the reference"
+        reason = f"{does}; {exact} gives the reference's ids for all {len(sides.probe_splits):,} texts that were tried"
+        return reason, Origin.CONVENTION
+    among = _describe_nearest(sides)
+    return f"llama.cpp has no pre-tokenizer with exactly the reference's pattern ({name} is nearest{among})", None
 
 
 def _describe_nearest(sides: Sides) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify.case import Case
@@ -244,7 +245,8 @@ class Measuring:
         self._explained: dict[tuple[str, tuple[int, ...]], tuple[str, ...]] = {}
         self._unexplained: dict[tuple[str, tuple[int, ...]], _Premises] = {}
         """The cases that no limit explains, by name and ids, and with which types of tokens and pre-tokenizer."""
-        self._limits: dict[str, AppliedLimit] = {}
+        self._explainers: dict[str, Explainer] = {}
+        """What has last explained a case by each limit, by its code."""
         self._fewest = sys.maxsize
         self._variants: list[_Variant] = []
         self._shared_errors: dict[str, set[str]] = {}
@@ -358,7 +360,7 @@ class Measuring:
                 self._unexplained[key] = premises
                 if not is_promising:
                     break
-        self._limits |= {limit.code: limit for limit in explainer.known_limits()}
+        self._explainers |= dict.fromkeys(explainer.used, explainer)
         if is_promising:
             self._fewest = min(self._fewest, len(failing))
         return [
@@ -372,7 +374,8 @@ class Measuring:
         """Return the limits that explain cases of a measure, without the generated ones."""
         shipped = [result for result in measure.results if not is_generated(result.case)]
         counts = Counter(code for result in shipped for code in result.explained_by)
-        return tuple(replace(self._limits[code], cases=counts[code]) for code in sorted(counts))
+        each = (self._explainers[code].describe_counts({code: counts[code]}) for code in sorted(counts))
+        return tuple(chain.from_iterable(each))
 
     def _differing_bytes(self, encoder: Encoder) -> Sequence[int]:
         # `run` fails for those in a difference; to look at each token takes longer than everything else.
