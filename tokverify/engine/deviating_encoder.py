@@ -51,7 +51,9 @@ class DeviatingEncoder(Encoder):
     @classmethod
     def of(cls, encoder: Encoder, deviation: Deviation) -> DeviatingEncoder:
         """Return the encoder that does the same as another one, except for a deviation; they share the model."""
-        model = None if deviation.is_native_like(encoder) else _share_model(encoder, deviation)
+        is_built_anew = encoder.settings.family.ranking is Ranking.SCORE_SUM and deviation.changes_unigram
+        needs_none = is_built_anew or deviation.is_native_like(encoder)
+        model = None if needs_none else _share_model(encoder, deviation)
         return cls(encoder.spec, deviation, model, encoder.settings, encoder)
 
     def encode(self, text: str | bytes, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
@@ -198,8 +200,12 @@ class _DeviatingPipeline(TextPipeline):
         if self._settings.family.ranking is not Ranking.SCORE_SUM:
             return None
         from tokverify.engine.deviating_model import make_unigram
+        from tokverify.engine.deviating_unigram import DeviatingUnigram
 
-        return make_unigram(self._spec, self._settings, self._deviation, is_prefixed=False)
+        model = self.model
+        if not isinstance(model, DeviatingUnigram):
+            model = make_unigram(self._spec, self._settings, self._deviation)
+        return model.without_prefix()
 
 
 def _rename(settings: Settings, renamed: Mapping[int, str]) -> Settings:

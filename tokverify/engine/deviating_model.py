@@ -33,17 +33,7 @@ def deviate(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model
         pre_tokenizer = replace(own, ignore_merges=ignore_merges)
         base = model if isinstance(model, Bpe) else Bpe(settings.id_by_piece, spec.merges or (), pre_tokenizer)
         return base.with_pre_tokenizer(pre_tokenizer, deviation.split_pre_tokens, hidden, missing=missing)
-    of_unigram = (
-        deviation.byte_fallback,
-        deviation.single_precision,
-        deviation.user_defined_inside,
-        deviation.usable,
-        deviation.scores,
-        deviation.ignore_charsmap,
-        deviation.keep_spaces,
-        deviation.keeps_marker,
-    )
-    if settings.family.ranking is Ranking.SCORE_SUM and any(of_unigram):
+    if settings.family.ranking is Ranking.SCORE_SUM and deviation.changes_unigram:
         return make_unigram(spec, settings, deviation)
     if settings.family.ranking is Ranking.LENGTH and deviation.usable:
         usable = {piece: id for piece, id in settings.id_by_piece.items() if deviation.usable.get(id, True)}
@@ -53,10 +43,8 @@ def deviate(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model
     return model
 
 
-def make_unigram(
-    spec: TokenizerSpec, settings: Settings, deviation: Deviation, *, is_prefixed: bool = True
-) -> DeviatingUnigram:
-    """Build the unigram model that deviates; it adds no space before a text unless `is_prefixed`."""
+def make_unigram(spec: TokenizerSpec, settings: Settings, deviation: Deviation) -> DeviatingUnigram:
+    """Build the unigram model that deviates."""
     return DeviatingUnigram(
         replace(spec, charsmap=None) if deviation.ignore_charsmap else spec,
         replace(settings, remove_extra_whitespaces=False) if deviation.keep_spaces else settings,
@@ -66,7 +54,6 @@ def make_unigram(
         single_precision=bool(deviation.single_precision),
         byte_fallback=bool(deviation.byte_fallback),
         keeps_marker=bool(deviation.keeps_marker),
-        is_prefixed=is_prefixed,
     )
 
 

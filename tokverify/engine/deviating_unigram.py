@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 from array import array
 from collections.abc import Mapping, Sequence
-from itertools import accumulate, groupby
+from functools import partial
+from itertools import accumulate, compress, groupby
 from typing import TYPE_CHECKING
 
 from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.models.boundary import SPACE
 from tokverify.engine.models.lattice_trace import LOWEST
-from tokverify.engine.models.unigram import MATCHED, ONE, Unigram, merge_runs, unknown_score
+from tokverify.engine.models.unigram import MATCHED, Unigram, merge_runs, unknown_score
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
 from tokverify.engine.nfc import to_nfc
 from tokverify.engine.normalizer import ESCAPED_SPACE, escape_spaces
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 from tokverify.text.utf8 import to_bytes
 
 if TYPE_CHECKING:
@@ -45,37 +47,40 @@ class DeviatingUnigram(Unigram):
         single_precision: bool,
         byte_fallback: bool,
         keeps_marker: bool,
-        is_prefixed: bool = True,
     ) -> None:
-        types = [
-            _type(type, usable.get(id))
-            for id, type in enumerate(spec.types or [TokenType.NORMAL] * len(settings.pieces))
-        ]
-        stored = array("f", spec.scores or [0.0] * len(settings.pieces))
-        normal = (score for type, score in zip(types, stored, strict=True) if type == TokenType.NORMAL)
+        pieces, types = list(settings.pieces), list(spec.types or [TokenType.NORMAL] * len(settings.pieces))
+        for id, is_usable in usable.items():
+            if id < len(types):
+                types[id] = TokenType.NORMAL.value if is_usable else TokenType.CONTROL.value
+        stored = array("f", spec.scores or [0.0] * len(pieces))
+        normal = compress(stored, (type == TokenType.NORMAL for type in types))
         used = [*(scores or ()), *stored[len(scores or ()) :]]
-        tokens: dict[str, tuple[int, float]] = {}
         passing = [to_bytes(ESCAPED_SPACE)] if keeps_marker else []
-        for id, (piece, type, score) in enumerate(zip(settings.pieces, types, used, strict=True)):
-            if type == TokenType.USER_DEFINED:
-                passing.append(to_bytes(piece))
-                # Such a piece is stored with spaces in a file, and with `▁` in the model, which looks for it later.
-                inside = escape_spaces(piece) if user_defined_inside else piece
-                tokens[inside] = id, preferred_score(to_bytes(inside)) if user_defined_inside else 0.0
-            elif type in MATCHED:
-                tokens[piece] = id, score
-        normalizer = _Normalizer(
-            Charsmap(spec.charsmap) if spec.charsmap is not None else None,
-            passing,
-            settings,
-            matches_whole_pieces=user_defined_inside or keeps_marker,
-            is_prefixed=is_prefixed,
+        for id in ids_of_type(types, TokenType.USER_DEFINED):
+            passing.append(to_bytes(pieces[id]))
+            # Such a piece is stored with spaces in a file, and with `▁` in the model, which looks for it later.
+            pieces[id] = escape_spaces(pieces[id]) if user_defined_inside else pieces[id]
+            used[id] = preferred_score(to_bytes(pieces[id])) if user_defined_inside else 0.0
+        tokens = dict(compress(zip(pieces, enumerate(used), strict=True), map(MATCHED.__contains__, types)))
+        charsmap = Charsmap(spec.charsmap) if spec.charsmap is not None else None
+        matches_whole_pieces = user_defined_inside or keeps_marker
+        self._make_normalizer = partial(
+            _Normalizer, charsmap, passing, settings, matches_whole_pieces=matches_whole_pieces
         )
         unknown = settings.special_ids.get("unk", -1)
+        normalizer = self._make_normalizer(is_prefixed=True)
         super().__init__(tokens, (unknown, unknown_score(normal)), normalizer, nfc=settings.nfc)
         self._round = single_precision
         self._byte_ids = [settings.ids.get(f"<0x{byte:02X}>", unknown) for byte in range(256)]
         self._falls_back = byte_fallback
+        # To sort all pieces by their beginnings takes longer than to try all lengths in the few texts that are encoded.
+        self._lengths = sorted({1, *map(len, self._tokens)})
+
+    def without_prefix(self) -> DeviatingUnigram:
+        """Return the same model, which adds no space before a text."""
+        copied = copy.copy(self)
+        copied._normalizer = self._make_normalizer(is_prefixed=False)  # noqa: SLF001 - the same class
+        return copied
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`."""
@@ -109,7 +114,7 @@ class DeviatingUnigram(Unigram):
         best: list[tuple[int | None, int]] = [(None, 0)] * (length + 1)
         candidate = array(totals.typecode, [0.0])
         for start in range(length):
-            for size in self._sizes.get(symbols[start : start + 2], ONE):
+            for size in self._lengths:
                 end = start + size
                 if end > length:
                     break
@@ -159,9 +164,3 @@ class _Normalizer(UnigramNormalizer):
         # Where spaces are merged, the one that begins a text is not the text's own.
         keeps = self._is_prefixed or (text.startswith(" ") and not self.merges_spaces)
         return escaped if keeps else escaped.removeprefix(SPACE)
-
-
-def _type(type: int, usable: bool | None) -> int:
-    if usable is None:
-        return int(type)
-    return TokenType.NORMAL.value if usable else TokenType.CONTROL.value

@@ -135,6 +135,22 @@ class Deviation:
         """Whether nothing changes in a byte-pair model but which pre-tokens it gets, and which of them it merges."""
         return replace(self, split_pre_tokens=None, ignore_merges=None).keeps_model
 
+    @property
+    def changes_unigram(self) -> bool:
+        """Whether something changes in a unigram model, which is then built anew."""
+        return any(
+            (
+                self.byte_fallback,
+                self.single_precision,
+                self.user_defined_inside,
+                self.usable,
+                self.scores,
+                self.ignore_charsmap,
+                self.keep_spaces,
+                self.keeps_marker,
+            )
+        )
+
     def is_native_like(self, base: Encoder) -> bool:
         """Whether the native engine can encode with it, if it encodes for `base`, a similar tokenizer without it."""
         has_all = all(id < len(base.settings.pieces) for id in self.texts)

@@ -236,5 +236,11 @@ def _contains_any(parts: frozenset[str]) -> ContainsControl:
     """Return a function that checks if a text contains one of these parts."""
     if not parts:
         return lambda _: False
-    search = re.compile("|".join(map(re.escape, parts))).search
-    return lambda text: search(text) is not None
+    # A pattern of all of them takes long to compile, and tries them one after the other at each place.
+    lengths: dict[str, set[int]] = {}
+    for part in parts:
+        lengths.setdefault(part[0], set()).add(len(part))
+    begin = re.compile(f"[{re.escape(''.join(lengths))}]").finditer
+    return lambda text: any(
+        text[found.start() : found.start() + length] in parts for found in begin(text) for length in lengths[found[0]]
+    )

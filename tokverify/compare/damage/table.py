@@ -51,8 +51,9 @@ def explain_misread_tokens(pieces: Sequence[str], facts: Opened) -> str:
 
 def explain_rounded_scores(spec: TokenizerSpec, facts: Opened) -> str:
     """Say that the scores of a reference are those of the model, rounded; empty if they are not."""
-    # To convert the reference, which comes second, takes long.
-    if not spec.scores or facts.spec is None or not facts.spec.scores:
+    has_scores = facts.document is None or facts.document.model_type == "Unigram"
+    # To convert the reference, which comes last, takes long.
+    if not spec.scores or not has_scores or facts.spec is None or not facts.spec.scores:
         return ""
     reference, scores = facts.spec, facts.spec.scores
     # Padding behind the tokens of either side has scores of its own, and a damaged file may lack some.

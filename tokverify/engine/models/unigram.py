@@ -59,7 +59,6 @@ class Unigram:
         self._symbols = Symbols()
         self._tokens = dict(zip(self._symbols.of_pieces(tokens), tokens.values(), strict=True))
         self._unknown = unknown
-        self._sizes = _sizes(self._tokens)
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`, which may be empty once it is normalized.
@@ -111,6 +110,10 @@ class Unigram:
     @cached_property
     def _pairs(self) -> set[str]:
         return adjacent_pairs(self._tokens)
+
+    @cached_property
+    def _sizes(self) -> dict[str, tuple[int, ...]]:
+        return _sizes(self._tokens)
 
     def _encode_symbols(self, symbols: str) -> list[int]:
         """Find the best segmentation."""
