@@ -8,11 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntFlag
-from itertools import compress, count
 
 from tokverify.engine.build import newest_build, values_of
-from tokverify.engine.byte_level import count_placeholders
-from tokverify.engine.joined_strings import JoinedStrings, longest_and_total
+from tokverify.engine.joined_strings import JoinedStrings, longest_and_total, placeholders_of
 from tokverify.engine.override import Override
 from tokverify.engine.special_text import (
     ALWAYS_SHOWN_TEXTS,
@@ -56,7 +54,6 @@ _ORDINARY = [Attribute.NORMAL.value, 0]
 LOOKS_LIKE_CONTROL = "llama.cpp always treats a token with this text as a control token"
 
 MAX_PLACEHOLDER_CHARACTERS = 256 * 2**20
-_SHORT = 16
 """The number of characters up to which no list of tokens can decode to much more than the file has."""
 
 _FIRST_BYTES_BEYOND = (b"\xf5", b"\xf6", b"\xf7")
@@ -179,15 +176,12 @@ class Attributes:
         if longest * total <= MAX_PLACEHOLDER_CHARACTERS:
             return
         size = 0
-        for id in compress(count(), map(_SHORT.__lt__, map(len, self._pieces))):
-            if self.values[id] not in decoded:
-                continue
-            piece = self._pieces[id]
-            size += count_placeholders(piece) * len(piece)
+        for id, characters in placeholders_of(self._pieces):
+            size += characters if self.values[id] in decoded else 0
             if size > MAX_PLACEHOLDER_CHARACTERS:
                 problem = "and others contain so many characters outside the GPT-2 alphabet that they would decode to"
                 limit = f"more than {MAX_PLACEHOLDER_CHARACTERS:,} characters, the limit"
-                raise BrokenFileError(f"token {id} {short_repr(piece)} {problem} {limit}")
+                raise BrokenFileError(f"token {id} {short_repr(self._pieces[id])} {problem} {limit}")
 
     def _make_control(self, id: int) -> None:
         if not self.values[id] & Attribute.CONTROL:

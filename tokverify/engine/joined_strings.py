@@ -9,9 +9,11 @@ from itertools import compress
 from operator import ne
 from typing import Protocol, overload
 
+from tokverify.engine.byte_level import count_placeholders
 from tokverify.engine.engine_choice import usable_native_module
 from tokverify.text.utf8 import to_bytes, to_text
 
+_SHORT = 16
 _FEW = 8
 """Up to this fraction of the strings is decoded one by one."""
 
@@ -94,6 +96,11 @@ class JoinedStrings(Sequence[str]):
         """The length of the longest string, and that of all, in characters."""
         return longest_and_total(self.strings)
 
+    @cached_property
+    def placeholders(self) -> list[tuple[int, int]]:
+        """The result of `placeholders_of`."""
+        return placeholders_of(self.strings)
+
     def __len__(self) -> int:
         return self._count
 
@@ -170,6 +177,14 @@ def longest_and_total(strings: Sequence[str]) -> tuple[int, int]:
         return strings.longest_and_total
     lengths = list(map(len, strings))
     return max(lengths, default=0), sum(lengths)
+
+
+def placeholders_of(pieces: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the index of each long piece, and how many characters of it its placeholders would contain."""
+    if isinstance(pieces, JoinedStrings):
+        return pieces.placeholders
+    long = ((id, piece) for id, piece in enumerate(pieces) if len(piece) > _SHORT)
+    return [(id, count_placeholders(piece) * len(piece)) for id, piece in long]
 
 
 def find_differing(left: Sequence[object], right: Sequence[object]) -> list[int]:

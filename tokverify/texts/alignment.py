@@ -11,7 +11,7 @@ from tokverify.text.sequence import common_ends, common_length
 from tokverify.text.utf8 import to_text
 from tokverify.tokenizer import Token, is_placeholder, join_bytes
 
-_MAX_ID_PAIRS = 200_000
+_MAX_MATCHING = 20_000_000
 _EXCERPT_CHARACTERS = 8
 _MAX_UTF8_BYTES = 4
 _EXCERPT_BYTES = _EXCERPT_CHARACTERS * _MAX_UTF8_BYTES
@@ -124,10 +124,11 @@ def _blocks_by_ids(actual: Sequence[Token], expected: Sequence[Token]) -> Iterat
 
 def _match_ids(actual: Sequence[Token], expected: Sequence[Token]) -> Iterator[Block]:
     ids, others = _ids_of(actual), _ids_of(expected)
-    # subtle: the matcher visits every pair of equal ids at least once, so two long runs of one token would
+    # subtle: the matcher visits every pair of equal ids for each run that it finds, so two long runs of one token would
     # take hours; beyond the limit the whole stretch is one block.
     counts, other_counts = Counter(ids), Counter(others)
-    if sum(counts[token] * other_counts[token] for token in counts) > _MAX_ID_PAIRS:
+    pairs = sum(counts[token] * other_counts[token] for token in counts)
+    if pairs * min(len(ids), len(others)) > _MAX_MATCHING:
         yield _block(actual, expected)
         return
     for _, i, i_end, j, j_end in SequenceMatcher(None, ids, others, autojunk=False).get_opcodes():

@@ -326,7 +326,8 @@ def _telling_cases(one: Encoder, other: Encoder, expected: Tokenizer | None) -> 
     """Return cases for tokens whose own texts two encoders encode differently."""
     size = min(one.vocab_size, other.vocab_size)
     ids = thin_out(range(size), size if one.engine.name == other.engine.name == NATIVE else _MOST_TOKENS_IN_PYTHON)
-    texts = {id: text for id in ids if (text := from_utf8(one.token_bytes(id)))}
+    all_bytes = one.bytes_of_tokens()
+    texts = {id: text for id in ids if (text := from_utf8(all_bytes[id]))}
     encoded = (side.encode_many(list(texts.values()), add_special=False, parse_special=False) for side in (one, other))
     differing = [id for id, ours, theirs in zip(texts, *encoded, strict=True) if ours != theirs]
     return target_cases(thin_out(differing, _MOST), one, expected)
