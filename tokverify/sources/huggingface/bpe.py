@@ -216,11 +216,10 @@ def _lists_all_splits(merges: Sequence[str], pieces: Collection[str]) -> bool:
 
 def _splits(piece: str, pieces: Collection[str], lengths: Collection[int]) -> Iterator[str]:
     """Yield each possible merge that produces a piece; `lengths` are those of all parts."""
-    for length in lengths:
-        if len(piece) - length not in lengths:
-            continue
+    # Most pieces are short, and few lengths are those of parts of a very long one.
+    for length in range(1, len(piece)) if len(piece) <= len(lengths) else lengths:
         left, right = piece[:length], piece[length:]
-        if (len(left) == 1 or left in pieces) and (len(right) == 1 or right in pieces):
+        if (length == 1 or left in pieces) and (len(right) == 1 or right in pieces):
             yield f"{left} {right}"
 
 
