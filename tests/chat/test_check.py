@@ -20,7 +20,8 @@ from tokverify.report.chat import CHAT_KINDS, ChatFinding, ChatReport, Conversat
 from tokverify.report.finding import Severity
 from tokverify.sources.config import chat_templates, special_texts
 
-pytestmark = pytest.mark.process  # templates are rendered in a child process
+# Templates are rendered in a child process.
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("renders_in_one_child")]
 
 ADDED = {"<bos>": 3, "<|im_start|>": 3, "<|im_end|>": 3}
 TURNS = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"

@@ -9,7 +9,8 @@ from tokverify.chat.trial import ChatReference, try_templates
 from tokverify.engine.encoder import Encoder
 from tokverify.report.chat import Conversation, chat_exit_code
 
-pytestmark = pytest.mark.process  # templates are rendered in a child process
+# Templates are rendered in a child process.
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("renders_in_one_child")]
 
 ADDED = {"<bos>": 3, "<|im_start|>": 3, "<|im_end|>": 3, "<think>": 4}
 TURNS = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"

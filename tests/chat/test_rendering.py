@@ -136,6 +136,11 @@ def test_several_templates_share_a_process():
     assert broken.error.startswith("line 1: ")
 
 
+def test_each_task_has_its_own_template_however_many_are_sent_at_once():
+    tasks = [Task("{{ n }}" if n % 500 else "{{ -n }}", {"n": n}) for n in range(1, 1200)]
+    assert render(tasks) == [Rendering(str(n if n % 500 else -n)) for n in range(1, 1200)]
+
+
 def test_a_refusal_of_any_length_is_cut():
     assert len(one("{{ raise_exception('x' * 100000) }}").error) == 1000
 

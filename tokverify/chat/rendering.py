@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
@@ -14,6 +15,8 @@ from tokverify.system.child_process import ChildProcess, FailedError, LateError
 SECONDS = 10.0
 _SECONDS_AFTER_TIMEOUT = 1.0
 _MAX_FAILURES = 2
+_MAX_TOGETHER = 256
+"""How many tasks are sent at once, which this process writes out as JSON before the child begins."""
 _WORKER = Path(__file__).with_name("worker.py")
 
 
@@ -53,14 +56,15 @@ class Renderer:
         """
         done: list[Rendering] = []
         failures: dict[str, list[str]] = {task.template: [] for task in tasks}
-        for task in tasks:
-            failed = failures[task.template]
+        while together := _take(tasks, len(done)):
+            failed = failures[together[0].template]
             if len(failed) == _MAX_FAILURES:
-                done.append(Rendering(error=failed[-1]))
+                done.extend([Rendering(error=failed[-1])] * len(together))
                 continue
             try:
                 self._child = self._child or _start_child()
-                done.append(_render(self._child, task, seconds))
+                for rendering in _render(self._child, together, seconds):
+                    done.append(rendering)  # noqa: PERF402 - those before an error count
             except FailedError as error:
                 self._child = None
                 if isinstance(error, LateError):
@@ -70,9 +74,20 @@ class Renderer:
         return done
 
 
-def _render(child: ChildProcess, task: Task, seconds: float) -> Rendering:
+def _take(tasks: Sequence[Task], start: int) -> list[Task]:
+    """Return the next tasks, all with the same template."""
+    following = tasks[start : start + _MAX_TOGETHER]
+    return list(takewhile(lambda task: task.template == following[0].template, following))
+
+
+def _render(child: ChildProcess, tasks: Sequence[Task], seconds: float) -> Iterator[Rendering]:
+    """Yield the renderings of tasks with the same template, until one fails."""
+    requests = [{"variables": task.variables, "now": task.now} for task in tasks]
+    # A template may be long, and the child keeps it.
+    requests[0]["template"] = tasks[0].template
     try:
-        return Rendering(**child.ask("render", task._asdict(), seconds=seconds)["rendering"])
+        for response in child.ask_each("render", requests, seconds=seconds):
+            yield Rendering(**response["rendering"])
     except BaseException:
         child.abort()
         raise

@@ -1,9 +1,9 @@
 """Render chat templates in a child process, because a template may loop forever or use up all memory.
 
 It is run by its path, and reads and writes the JSON Lines of docs/programs.md, with operations of its own: `hello`,
-which only shows that it has started, and `render`, which takes a `template`, its `variables`, and the time `now`, which
-is always the same if it is empty. The response contains as `rendering` either `text`, or an `error` with `deliberate`,
-which is true if the template itself raised it.
+which only shows that it has started, and `render`, which takes a `template`, by default that of the request before, its
+`variables`, and the time `now`, which is always the same if it is empty. The response contains as `rendering` either
+`text`, or an `error` with `deliberate`, which is true if the template itself raised it.
 
 The environment is that of HuggingFace transformers (`apply_chat_template` in `utils/chat_template_utils.py`): an
 immutable sandbox, `trim_blocks` and `lstrip_blocks`, loop controls, `raise_exception`, `strftime_now`, a `tojson` that
@@ -106,10 +106,6 @@ def render(source: str, variables: dict[str, Any], now: str = "") -> dict[str, o
     return {"text": text}
 
 
-def _answer(request: dict[str, Any]) -> dict[str, object]:
-    return render(request["template"], request["variables"], request["now"])
-
-
 def _failure(error: Exception) -> dict[str, object]:
     line = getattr(error, "lineno", None)
     message = str(error)[:_MAX_MESSAGE] or type(error).__name__
@@ -147,10 +143,12 @@ def main() -> None:
     """Render until there are no more requests."""
     _limit_memory()
     threading.Thread(target=_exit_with_parent, args=(os.getppid(),), daemon=True).start()
+    template = ""
     for line in sys.stdin.buffer:
         request = json.loads(line)
+        template = request.get("template", template)
         _limit_time()
-        rendering = _answer(request) if request["op"] == "render" else None
+        rendering = render(template, request["variables"], request["now"]) if request["op"] == "render" else None
         sys.stdout.write(json.dumps({"id": request["id"], "rendering": rendering}) + "\n")
         sys.stdout.flush()
 

@@ -15,7 +15,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from queue import Empty, Full, Queue
 from typing import Any, BinaryIO, cast
@@ -100,13 +100,26 @@ class ChildProcess:
         Raises:
             FailedError: If there is no such response within this time.
         """
-        self._number += 1
-        request = {"id": self._number, "op": operation, **content}
-        self._send(json.dumps(request).encode() + b"\n")
-        line = self._read_line(time.monotonic() + seconds)
-        if line is None:
-            raise LateError(f"did not respond within {seconds:g} s")
-        return self._parse(line)
+        [response] = self.ask_each(operation, [content], seconds=seconds)
+        return response
+
+    def ask_each(
+        self, operation: str, contents: Sequence[Mapping[str, object]], *, seconds: float
+    ) -> Iterator[Mapping[str, Any]]:
+        """Send requests at once, which the process answers in turn, and yield the response to each as it arrives.
+
+        Raises:
+            FailedError: If there is no such response within this time after the one before.
+        """
+        numbers = range(self._number, self._number + len(contents))
+        self._number = numbers.stop
+        requests = ({"id": number, "op": operation, **each} for number, each in zip(numbers, contents, strict=True))
+        self._send("".join(json.dumps(request) + "\n" for request in requests).encode())
+        for number in numbers:
+            line = self._read_line(time.monotonic() + seconds)
+            if line is None:
+                raise LateError(f"did not respond within {seconds:g} s")
+            yield self._parse(line, number)
 
     def abort(self) -> None:
         """End the process and those that it has started at once: what it still sends is never read."""
@@ -149,14 +162,14 @@ class ChildProcess:
                 return b""
         return None
 
-    def _parse(self, line: bytes) -> Mapping[str, Any]:
+    def _parse(self, line: bytes, number: int) -> Mapping[str, Any]:
         try:
             response = parse_json(line, max_memory=_MAX_MEMORY_PER_BYTE * self._max_bytes)
         except JsonError as error:
             raise FailedError(f"sent a line that is not JSON ({error})") from error
         if not isinstance(response, dict):
             raise FailedError("sent a line that is not a JSON object")
-        if response.get("id") != self._number:
+        if response.get("id") != number:
             raise FailedError("sent a response whose `id` is not that of the request")
         return response
 
