@@ -38,14 +38,15 @@ class CodecKind:
     def assert_comes_back(self, tmp_path: Path, report: Any) -> None:
         again = self.restored(tmp_path, self.written(report))
         assert again == report
+        # What is equal may be of another type, as a name and a member of an enumeration.
+        assert repr(again) == repr(report)
         assert self.exit_code(again) == self.exit_code(report)
         self.assert_renders_the_same(again, report)
 
     def assert_renders_the_same(self, again: Any, report: Any) -> None:
         """Check that every format writes what was read back as the report."""
-        for options in (RenderOptions(), RenderOptions(verbose=True), RenderOptions(quiet=True)):
-            for name, render in present(self.name, again).formats.items():
-                assert render(options) == self.formats[name](report, options), name
+        for name, render in present(self.name, again).formats.items():
+            assert render(RenderOptions()) == self.formats[name](report, RenderOptions()), name
 
     def assert_wrong(self, tmp_path: Path, report: Any, change: Callable[[Any], object], message: str = "") -> None:
         """Check that an error caused by a change is reported in one line, with its location."""
