@@ -90,7 +90,7 @@ def test_the_end_of_the_turn_is_named_if_no_generation_ends_there():
 @pytest.mark.parametrize(
     "part", ["{{'\\'", "{{", "{%", "'", '"\\', "[ '", "{{ role | ", "<think>x", "{{ ((", "{{ '\\\\' ~ "]
 )
-@pytest.mark.parametrize("count", thinned(2, [5_000, 50_000]))
+@pytest.mark.parametrize("count", thinned(2, [1_000, 50_000]))
 def test_a_hostile_template_proves_nothing(part: str, count: int):
     settings = resolve(bpe_spec((), {"<think>": CONTROL}, special_ids={"eot": 256}))
     assert find_inner_ends(settings, part * count) == []
