@@ -1,4 +1,4 @@
-"""Set the markers `real` and `process` and a time limit; provide fixtures for real data and for llama.cpp.
+"""Set the markers `real` and `process` and a time limit; provide fixtures for real data, llama.cpp and chat templates.
 
 CONTRIBUTING.md says where real data comes from.
 """
@@ -6,7 +6,7 @@ CONTRIBUTING.md says where real data comes from.
 import gc
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -16,6 +16,7 @@ import pytest
 
 from support.real_data import SHARED
 from support.spec_file import write_spec
+from tokverify.chat.rendering import Renderer
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import requested_engine
 from tokverify.engine.settings import resolve
@@ -91,6 +92,29 @@ def needs_process(item: pytest.Item) -> bool:
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each test a cache of its own, which is created on first use."""
     monkeypatch.setenv(VARIABLE, str(tmp_path_factory.getbasetemp() / f"cache-{next(_CACHES)}"))
+
+
+class SharedRenderer(Renderer):
+    """A renderer of chat templates whose child process goes on after a test."""
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def end(self) -> None:
+        super().__exit__()
+
+
+@pytest.fixture(scope="session")
+def shared_renderer() -> Iterator[Renderer]:
+    shared = SharedRenderer()
+    yield shared
+    shared.end()
+
+
+@pytest.fixture
+def renders_in_one_child(shared_renderer: Renderer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Render chat templates in the child of the tests before: to start one takes longer than all that most render."""
+    monkeypatch.setattr("tokverify.chat.trial.Renderer", lambda: shared_renderer)
 
 
 @pytest.fixture(scope="session")

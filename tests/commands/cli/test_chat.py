@@ -14,6 +14,8 @@ from tokverify.render.kinds import FORMATS
 from tokverify.sources.gguf.patch import write_patched
 from tokverify.sources.gguf.values import gguf_values
 
+pytestmark = pytest.mark.usefixtures("renders_in_one_child")
+
 ADDED = {"<|im_start|>": 3, "<|im_end|>": 3}
 TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"

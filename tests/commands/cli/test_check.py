@@ -21,6 +21,8 @@ from tokverify.report.codec import read
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.writer import write_gguf
 
+pytestmark = pytest.mark.usefixtures("renders_in_one_child")
+
 FEW = ["--cases", "own.yaml"]
 SPACES = ["--cases", "spaces.yaml"]
 
