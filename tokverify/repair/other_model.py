@@ -354,10 +354,9 @@ def is_of_other_model(spec: TokenizerSpec, facts: Opened) -> bool:
     Case, compatibility forms, NULs, line ends and the marks of words do not count, because faults change them.
     """
     size = min(len(spec.tokens), len(facts.pieces))
-    if size and len(find_changed(spec.tokens, facts.pieces)) <= (1 - _IN_PLACE) * size:
-        return False
+    are_in_place = size > 0 and len(find_changed(spec.tokens, facts.pieces)) <= (1 - _IN_PLACE) * size
     # To convert the reference takes long.
-    reference = _listed_tokens(facts)
+    reference = () if are_in_place else _listed_tokens(facts)
     if not reference or not has_other_tokens(spec, reference):
         return False
     ours, theirs = list(map(_simplify, spec.tokens)), list(map(_simplify, reference))
