@@ -39,8 +39,15 @@ def test_a_reference_of_another_model_has_other_tokens(ours: str, theirs: str, e
     assert is_of_other_model(made(ours), Opened(Encoder(made(theirs)))) is expected
 
 
-def test_bytes_alone_do_not_show_that_a_reference_belongs_to_another_model():
-    assert not is_of_other_model(made("made-bpe"), Opened(Bare(Encoder(made("made-wordpiece")))))
+@pytest.mark.parametrize("name", ["made-bpe", "made-spm", "made-wordpiece", "made-unigram"])
+def test_bytes_alone_show_whether_a_reference_belongs_to_another_model(name: str):
+    other = made("made-plamo")
+    right = made(name)
+    assert is_of_other_model(right, Opened(Bare(Encoder(other))))
+    assert not is_of_other_model(right, Opened(Bare(Encoder(right))))
+    # A file whose tokens stand one id too high was made from the reference.
+    moved = replace(right, tokens=["<new>", *right.tokens[:-1]])
+    assert not is_of_other_model(moved, Opened(Bare(Encoder(right))))
 
 
 @pytest.mark.parametrize("fault", [tokens(shuffled), *map(respelled, [str.upper, "Ġ{}".format, "{}\r".format])])
@@ -297,6 +304,33 @@ def test_names_for_reserved_tokens_show_a_later_version(
     found = find_other_model(spec, Opened(Encoder(reference)))
     assert ('it gives names to 256 "[control_12]"' in found) is expected
     assert not find_other_model(reference, Opened(Encoder(reference)))
+
+
+@pytest.mark.parametrize(
+    ("count", "named", "type", "expected"),
+    [
+        (20, "[SYSTEM_PROMPT]", CONTROL, True),
+        (20, "[SYSTEM_PROMPT]", TokenType.NORMAL, False),
+        (1, "[SYSTEM_PROMPT]", CONTROL, False),
+        (20, "[control_99]", CONTROL, False),
+    ],
+)
+def test_reserved_tokens_in_place_of_names_show_an_earlier_version(
+    count: int, named: str, type: TokenType, expected: bool
+):
+    reserved = [f"[control_{number}]" for number in range(12, 12 + count)]
+    reference = bpe_spec((), dict.fromkeys(reserved, CONTROL))
+    spec = bpe_spec((), {named: type, **dict.fromkeys(reserved[1:], CONTROL)})
+    found = find_other_model(spec, Opened(Encoder(reference)))
+    assert (f'it lacks 256 "{named}", which is an added token here' in found) is expected
+    assert bool(found) is expected
+
+
+def test_bytes_alone_show_reserved_tokens_in_place_of_markers():
+    spec = bpe_spec((), {"<|box_start|>": CONTROL})
+    found = find_other_model(spec, Opened(Bare(Encoder(bpe_spec((), {"<|extra_0|>": CONTROL})))))
+    assert 'it lacks 256 "<|box_start|>", which is an added token here' in found
+    assert not find_other_model(spec, Opened(Bare(Encoder(spec))))
 
 
 def test_a_lost_name_is_a_fault_if_other_tokens_differ_too():

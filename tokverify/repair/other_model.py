@@ -28,6 +28,7 @@ from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.piece_index import find_unmade, index_pieces
 from tokverify.engine.space_mark import count_space_marks
 from tokverify.engine.special_text import BYTE_PIECE, EOG_TEXTS
+from tokverify.repair.spelling import text_of_bytes
 from tokverify.repair.token_patch import kind_of, types_of
 from tokverify.report.run import NEARLY_ALL
 from tokverify.spec import TokenizerSpec, TokenType
@@ -69,9 +70,9 @@ _ADDED = 0.01
 """If one side has more tokens that the other lacks, it is another version of the model; Mistral 0.3 has 2.3%."""
 
 
-def has_other_tokens(spec: TokenizerSpec, reference: Sequence[str]) -> bool:
+def has_other_tokens(tokens: Sequence[str], reference: Sequence[str]) -> bool:
     """Whether nearly all tokens of a reference differ from those with the same ids."""
-    return len(find_changed(spec.tokens, reference)) > NEARLY_ALL * min(len(spec.tokens), len(reference))
+    return len(find_changed(tokens, reference)) > NEARLY_ALL * min(len(tokens), len(reference))
 
 
 def doubt_reference(declaration: Declaration, facts: Opened) -> str:
@@ -137,15 +138,17 @@ def _explain_beyond(spec: TokenizerSpec, facts: Opened) -> str:
 def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
     """Return the markers and added tokens that the reference has nowhere, if something speaks for them.
 
-    That is a filler in their place, our template, or the name that another model has for the same end. A token after
-    the last one of the reference may also have been added by mistake, so only our template speaks for it.
+    That is a filler or a reserved token of a series in their place, as the `[control_14]` of an earlier version is, our
+    template, or the name that another model has for the same end. A token after the last one of the reference may also
+    have been added by mistake, so only our template speaks for it.
     """
-    reference = _tokens_of(facts)
+    reference = _texts_of(facts)
     changed = find_changed(spec.tokens, reference)
-    further = range(len(reference), len(spec.tokens)) if reference and facts.lists_all_tokens else ()
+    further = range(len(reference), len(spec.tokens)) if facts.spec and facts.lists_all_tokens else ()
     if not changed and all(is_filler(spec.tokens[id]) for id in further):
         return []
     known, used, here, types = set(reference), _written_tokens(spec, facts), set(spec.tokens), types_of(spec)
+    reserved = _reserved_among(changed, reference, spec.tokens)
     lost: list[int] = []
     for id in changed:
         ours, theirs = spec.tokens[id], reference[id]
@@ -154,7 +157,8 @@ def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
         is_written = ours in used and (is_marker(theirs) or is_filler(theirs))
         is_replaced = is_filler(theirs) or _are_ends(ours, theirs, here)
         is_added = (is_marker(ours) or types[id] == TokenType.USER_DEFINED) and not is_filler(ours)
-        if is_written or (is_replaced and is_added):
+        is_named = id in reserved and types[id] in _ADDED_TYPES and _NUMBERED.fullmatch(ours) is None
+        if is_written or (is_replaced and is_added) or is_named:
             lost.append(id)
     unknown = used - known
     return lost + [id for id in further if spec.tokens[id] in unknown]
@@ -168,17 +172,24 @@ def _named_later(spec: TokenizerSpec, facts: Opened) -> list[int]:
     """
     reference = _tokens_of(facts)
     ids = find_changed(spec.tokens, reference)
-    own = {id: _series_of(id, spec.tokens[id]) for id in ids}
-    if not ids or None in own.values() or any(_NUMBERED.fullmatch(reference[id]) for id in ids):
+    if any(_NUMBERED.fullmatch(reference[id]) for id in ids):
         return []
-    common = set(range(min(len(spec.tokens), len(reference)))).difference(ids)
-    series = Counter(_series_of(id, spec.tokens[id]) for id in common)
-    if any(series[each] < _SERIES for each in own.values()):
+    if len(_reserved_among(ids, spec.tokens, reference)) < len(ids):
         return []
     markers = [read_template(template) for template in (spec.chat_template, facts.chat_template) if template]
     used = {*EOG_TEXTS, *(text for each in markers for text in (*each.strong, *each.weak, *each.turn_ends))}
     roles = {*facts.special_ids.values(), *spec.special_ids.values()}
     return [] if any(id in roles or reference[id] in used for id in ids) else ids
+
+
+def _reserved_among(ids: Collection[int], texts: Sequence[str], others: Sequence[str]) -> frozenset[int]:
+    """Return those of the ids that differ whose texts belong to a series of reserved tokens that both sides have."""
+    series = {id: each for id in ids if (each := _series_of(id, texts[id]))}
+    if not series:
+        return frozenset()
+    common = set(range(min(len(texts), len(others)))).difference(ids)
+    counts = Counter(_series_of(id, texts[id]) for id in common)
+    return frozenset(id for id, each in series.items() if counts[each] >= _SERIES)
 
 
 def _series_of(id: int, text: str) -> tuple[str, str, int] | None:
@@ -262,8 +273,7 @@ def _renamed_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
     A fault that respells markers leaves their letters, and one that moves tokens leaves the tokens. A tiktoken file has
     no token at all in place of the markers that only another model of the same ranks has, as gpt-oss beside o200k_base.
     """
-    # A tiktoken file declares no tokenizer that GGUF has, but its tokens have bytes.
-    reference = _tokens_of(facts) or [data.decode(errors="replace") for data in facts.token_bytes]
+    reference = _texts_of(facts)
     changed, types = find_changed(spec.tokens, reference), types_of(spec)
     if len(changed) < _FEW:
         return []
@@ -326,6 +336,14 @@ def _tokens_of(facts: Opened) -> Sequence[str]:
     return facts.spec.tokens if facts.spec else ()
 
 
+def _texts_of(facts: Opened) -> Sequence[str]:
+    """Return the texts of special tokens by id, and others of ordinary ones if the reference shows only their bytes.
+
+    A tiktoken file declares no tokenizer that GGUF has, but its tokens have bytes.
+    """
+    return _tokens_of(facts) or [data.decode(errors="replace") for data in facts.token_bytes]
+
+
 def _written_tokens(spec: TokenizerSpec, facts: Opened) -> frozenset[str]:
     """Return the tokens of the file, other than words, that its chat template writes on purpose.
 
@@ -353,27 +371,24 @@ def is_of_other_model(spec: TokenizerSpec, facts: Opened) -> bool:
 
     Case, compatibility forms, NULs, line ends and the marks of words do not count, because faults change them.
     """
-    size = min(len(spec.tokens), len(facts.pieces))
-    are_in_place = size > 0 and len(find_changed(spec.tokens, facts.pieces)) <= (1 - _IN_PLACE) * size
-    # To convert the reference takes long.
-    reference = () if are_in_place else _listed_tokens(facts)
-    if not reference or not has_other_tokens(spec, reference):
+    tokens, reference = _alike_lists(spec, facts)
+    if not reference or not has_other_tokens(tokens, reference):
         return False
-    ours, theirs = list(map(_simplify, spec.tokens)), list(map(_simplify, reference))
+    ours, theirs = list(map(_simplify, tokens)), list(map(_simplify, reference))
     in_place = sum(left == right for left, right in zip(ours, theirs, strict=False))
     if in_place >= _IN_PLACE * min(len(ours), len(theirs)):
         return False
     distinct, others = set(ours), set(theirs)
     shared = len(distinct & others) / max(len(distinct), len(others))
-    order = max(_order_kept(spec.tokens, reference), _order_kept(ours, theirs))
+    order = max(_order_kept(tokens, reference), _order_kept(ours, theirs))
     if shared < _SOME or not _agrees_with_itself(spec):
         return shared < _SHARED
     # Trainers of subwords do not number tokens by their texts, but programs write JSON with sorted keys.
-    if shared >= _SHARED and _is_sorted(spec.tokens) and not _is_sorted(reference):
+    if shared >= _SHARED and _is_sorted(tokens) and not _is_sorted(reference):
         return False
     if order < _ORDERED:
         return True
-    fillers = {_simplify(token) for token in (*spec.tokens, *reference) if is_filler(token.strip(_MARKS))}
+    fillers = {_simplify(token) for token in (*tokens, *reference) if is_filler(token.strip(_MARKS))}
     # A later version of a model adds tokens before the others, as those of Mistral do.
     added = max(len(distinct - others - fillers), len(others - distinct - fillers))
     return added > _ADDED * max(len(distinct), len(others))
@@ -382,6 +397,23 @@ def is_of_other_model(spec: TokenizerSpec, facts: Opened) -> bool:
 def _is_sorted(tokens: Sequence[str]) -> bool:
     """Whether nearly all tokens follow one that is less, as texts are compared."""
     return sum(before < after for before, after in pairwise(tokens)) >= NEARLY_ALL * (len(tokens) - 1)
+
+
+def _with_spelled_bytes(spec: TokenizerSpec) -> list[str]:
+    """Return the tokens of the file, of which those for bytes are spelled as what they represent, as a reference's."""
+    matches = ((text, BYTE_PIECE.fullmatch(text)) for text in spec.tokens)
+    return [text_of_bytes(bytes.fromhex(match[1]), spec.model) if match else text for text, match in matches]
+
+
+def _alike_lists(spec: TokenizerSpec, facts: Opened) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the tokens of both sides, as they are stored or else spelled; none if many have the same places."""
+    size = min(len(spec.tokens), len(facts.pieces))
+    # To convert the reference takes long.
+    if size and len(find_changed(spec.tokens, facts.pieces)) <= (1 - _IN_PLACE) * size:
+        return (), ()
+    if stored := _listed_tokens(facts):
+        return spec.tokens, stored
+    return _with_spelled_bytes(spec), [text_of_bytes(data, spec.model) for data in facts.token_bytes]
 
 
 def _listed_tokens(facts: Opened) -> Sequence[str]:

@@ -76,7 +76,7 @@ def diagnose(
     results = list(results)
     ids = id_problem(spec, encoder, results, facts)
     if ids:
-        if not has_other_tokens(spec, facts.spec.tokens if facts.spec else ()):
+        if not has_other_tokens(spec.tokens, facts.spec.tokens if facts.spec else ()):
             return _Search(spec, encoder, ids, facts, budget).result()
         if is_of_other_model(spec, facts):
             return None
