@@ -254,6 +254,25 @@ def test_a_reference_whose_chats_need_tokens_beyond_the_embeddings_is_another_ve
     assert bool(found) is expected
 
 
+@pytest.mark.parametrize(
+    ("last", "rows", "expected"),
+    [
+        ("<|end|>", 258, True),
+        # A token that was inserted into the file has no embedding, unless padding had been in excess.
+        ("<|end|>", 257, False),
+        ("<|end|>", None, False),
+        ("[PAD257]", 258, False),
+    ],
+)
+def test_a_reference_that_lacks_a_token_between_others_is_doubted_if_it_has_an_embedding(
+    last: str, rows: int | None, expected: bool
+):
+    spec = replace(bpe_spec((), {"word": TokenType.NORMAL, last: CONTROL}), embedding_rows=rows)
+    found = find_other_model(spec, Opened(Encoder(bpe_spec((), {last: CONTROL}))))
+    assert ('it lacks 256 "word", which moves the tokens after' in found) is expected
+    assert bool(found) is expected
+
+
 @pytest.mark.parametrize("text", ["<|image|>", "[PAD]", "<mask>"])
 def test_a_token_beyond_the_embeddings_that_ends_no_turn_is_no_evidence(text: str):
     reference = bpe_spec((), {text: CONTROL}, special_ids={"pad": 256}, chat_template="x")
@@ -356,6 +375,26 @@ def test_many_tokens_after_the_last_one_of_the_reference_show_another_version(co
     spec = replace(bpe_spec((), {"<|x|>": CONTROL, **more}), embedding_rows=rows)
     found = find_other_model(spec, Opened(Encoder(bpe_spec((), {"<|x|>": CONTROL}))))
     assert (f"it lacks the last {count} tokens here" in found) is expected
+
+
+@pytest.mark.parametrize(
+    ("added", "ours", "theirs", "expected"),
+    [
+        (["<think>", "</think>"], "x", "y", True),
+        (["<think>"], "x", "y", False),
+        (["[PAD]", "<unk>"], "x", "y", False),
+        (["<think>", "</think>"], "x", "x\n", False),
+        (["<think>", "</think>"], "x", None, False),
+        (["<think>", "</think>"], None, "y", False),
+    ],
+)
+def test_a_pair_of_added_tokens_beside_another_chat_template_shows_another_version(
+    added: list[str], ours: str | None, theirs: str | None, expected: bool
+):
+    spec = bpe_spec((), {"<|x|>": CONTROL, **dict.fromkeys(added, CONTROL)}, chat_template=ours)
+    found = find_other_model(spec, Opened(Encoder(bpe_spec((), {"<|x|>": CONTROL}, chat_template=theirs))))
+    assert ("it lacks the last 2 tokens here" in found) is expected
+    assert bool(found) is expected
 
 
 class Stating(IdsOnly):

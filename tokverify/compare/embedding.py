@@ -1,4 +1,4 @@
-"""Judge the tokens of a reference for which a model has no embeddings.
+"""Judge by a model's embeddings the tokens that only the reference has, or only the file.
 
 llama.cpp loads no file with more tokens than embeddings, so no other file of this model can have them.
 """
@@ -70,6 +70,21 @@ def find_trained_beyond(spec: TokenizerSpec, facts: Opened) -> list[int]:
         if id not in added and id < len(types) and types[id] == TokenType.NORMAL and not is_filler(facts.pieces[id])
     ]
     return ids if len(ids) >= _SEVERAL else []
+
+
+def find_lost_between(spec: TokenizerSpec, facts: Opened) -> list[int]:
+    """Return the tokens that the reference lacks before its last one, if the model has an embedding for each of ours.
+
+    One that was inserted into the file would leave it with more tokens than embeddings, unless padding at its end had
+    been in excess.
+    """
+    ours, theirs = spec.tokens, facts.spec.tokens if facts.spec else ()
+    is_full = spec.embedding_rows == len(ours) > len(theirs)
+    if not theirs or not is_full or ours[-1] != theirs[-1] or is_filler(ours[-1]):
+        return []
+    known = set(theirs)
+    ids = [id for id, token in enumerate(ours) if token not in known]
+    return ids if len(ids) == len(ours) - len(theirs) else []
 
 
 def _beyond(spec: TokenizerSpec, facts: Opened) -> Sequence[int]:

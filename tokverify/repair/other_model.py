@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.compare.blame import explain_wrong_vocabulary
 from tokverify.compare.damage.table import explain_misread_tokens, explain_rounded_scores
-from tokverify.compare.embedding import find_moved_beyond, find_trained_beyond, find_used_beyond
+from tokverify.compare.embedding import find_lost_between, find_moved_beyond, find_trained_beyond, find_used_beyond
 from tokverify.compare.marker import read_template
 from tokverify.compare.role_name import ROLES_BY_NAME
 from tokverify.engine.byte_level import SPELLED_SPACE
@@ -61,6 +61,8 @@ So many ordinary tokens at the end are no mistake, either, if BOS or EOS has ano
 """
 _FEW = 3
 """So many added tokens are those of a fine-tuned model; scripts add padding, roles, or two markers of turns."""
+_PAIR = 2
+"""So many are enough if the chat template is another one, too: a fault does not change both."""
 _NUMBERED = re.compile(r"([<\[]\D*)([0-9]{1,9})(\D*[>\]])")
 """A token that is reserved for later, such as `[control_12]` or `<|reserved_special_token_5|>`."""
 _ADDED_TYPES = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED})
@@ -110,8 +112,8 @@ def find_other_model(spec: TokenizerSpec, facts: Opened) -> str:
         reason = f"it gives names to {list_tokens(ids, spec.tokens)}, which like others here are only reserved"
     elif kinds := _are_of_other_kinds(spec, facts):
         reason = f"its tokens are written for the model {kinds[1]}, and those here for {kinds[0]}"
-    elif beyond := _explain_beyond(spec, facts):
-        reason = beyond
+    elif embedded := _explain_embeddings(spec, facts):
+        reason = embedded
     else:
         return ""
     return (
@@ -120,8 +122,8 @@ def find_other_model(spec: TokenizerSpec, facts: Opened) -> str:
     )
 
 
-def _explain_beyond(spec: TokenizerSpec, facts: Opened) -> str:
-    """Say what the reference has beyond the embeddings of the model that shows another model; empty if nothing does."""
+def _explain_embeddings(spec: TokenizerSpec, facts: Opened) -> str:
+    """Say which tokens show another model, as the model has no embeddings for them, or has some; empty if none does."""
     if spec.embedding_rows is None:
         return ""
     few = f"the model has only {spec.embedding_rows:,} embeddings"
@@ -132,6 +134,9 @@ def _explain_beyond(spec: TokenizerSpec, facts: Opened) -> str:
         return f"its chats need {_list(ids, facts)}, and {few}"
     if ids := find_trained_beyond(spec, facts):
         return f"it has {len(ids):,} more ordinary tokens, such as {_list(ids, facts)}, and {few}"
+    if ids := find_lost_between(spec, facts):
+        lost = f"it lacks {list_tokens(ids, spec.tokens)}, which moves the tokens after"
+        return f"{lost}, and the model has an embedding for each token here"
     return ""
 
 
@@ -203,14 +208,14 @@ def _lacking_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
 
     Ordinary ones count unless the model lacks embeddings for some of them. Fewer are enough if they were added, as the
     markers that a fine-tuned model has and its base lacks, or if BOS or EOS has another name, too: MiniMax-M3 has
-    `]~b]` for the `<beginning_of_sentence>` of MiniMax-Text-01.
+    `]~b]` for the `<beginning_of_sentence>` of MiniMax-Text-01. A pair is enough beside another chat template.
     """
     if facts.spec is None:
         return _after_stated_size(spec, facts)
     if not facts.lists_all_tokens:
         return []
     reference = facts.spec.tokens
-    if len(spec.tokens) - len(reference) < _FEW:
+    if len(spec.tokens) - len(reference) < _PAIR:
         return []
     known, types = set(reference), types_of(spec)
     has_rows = spec.embedding_rows is None or spec.embedding_rows >= len(spec.tokens)
@@ -222,8 +227,15 @@ def _lacking_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
     # Plain words are added by mistake, too; `### End` is none.
     added = {text for id in ids if types[id] in _ADDED_TYPES and not (text := spec.tokens[id]).isalnum()}
     added.difference_update(ROLES_BY_NAME)
-    least = _FEW if len(added) >= _FEW else _SERIES if _has_other_ends(spec, facts.spec) else _MANY
+    few = _PAIR if _has_other_template(spec, facts) else _FEW
+    least = few if len(added) >= few else _SERIES if _has_other_ends(spec, facts.spec) else _MANY
     return ids if len(ids) >= least else []
+
+
+def _has_other_template(spec: TokenizerSpec, facts: Opened) -> bool:
+    """Whether both sides have a chat template, and the templates differ by more than space around them."""
+    ours, theirs = spec.chat_template, facts.chat_template
+    return bool(ours and theirs and ours.strip() != theirs.strip())
 
 
 def _after_stated_size(spec: TokenizerSpec, facts: Opened) -> list[int]:
