@@ -265,6 +265,10 @@ def test_a_hostile_response_is_an_error_of_one_line(response, message):
     assert str(caught.value).isprintable()
 
 
+def test_requests_are_numbered_from_one_as_the_protocol_shows():
+    assert encode(start('hello={"id": 1}', 'encode={"id": 2, "ids": [[3]]}'), "a") == [3]
+
+
 @pytest.mark.parametrize(
     ("operation", "response", "message"),
     [

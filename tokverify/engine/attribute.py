@@ -54,7 +54,6 @@ _ORDINARY = [Attribute.NORMAL.value, 0]
 LOOKS_LIKE_CONTROL = "llama.cpp always treats a token with this text as a control token"
 
 MAX_PLACEHOLDER_CHARACTERS = 256 * 2**20
-"""The number of characters up to which no list of tokens can decode to much more than the file has."""
 
 _FIRST_BYTES_BEYOND = (b"\xf5", b"\xf6", b"\xf7")
 _BYTES_BEYOND = re.compile(rb"\xf4[\x90-\xbf]")

@@ -14,6 +14,8 @@ from tokverify.engine.engine_choice import usable_native_module
 from tokverify.text.utf8 import to_bytes, to_text
 
 _SHORT = 16
+"""The number of characters up to which no list of tokens can decode to much more than the file has."""
+
 _FEW = 8
 """Up to this fraction of the strings is decoded one by one."""
 

@@ -102,6 +102,9 @@ def find_other_model(spec: TokenizerSpec, facts: Opened) -> str:
     elif ids := _lacking_at_end(spec, facts):
         lacking = f"the last {len(ids):,} tokens here, such as {list_tokens(ids, spec.tokens)}"
         reason = f"it lacks {lacking} (it may have been cut off)"
+    elif ids := _after_stated_size(spec, facts):
+        more = f"{len(ids):,} ordinary ones here, such as {list_tokens(ids, spec.tokens)}"
+        reason = f"it says that it has fewer tokens, and {more}, come after as many"
     elif ids := _added_at_end(spec, facts):
         more = f"{len(ids):,} more added tokens after the last one here, such as {_list(ids, facts)}"
         reason = f"it has {more}, and nothing here points to them"
@@ -210,9 +213,7 @@ def _lacking_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
     markers that a fine-tuned model has and its base lacks, or if BOS or EOS has another name, too: MiniMax-M3 has
     `]~b]` for the `<beginning_of_sentence>` of MiniMax-Text-01. A pair is enough beside another chat template.
     """
-    if facts.spec is None:
-        return _after_stated_size(spec, facts)
-    if not facts.lists_all_tokens:
+    if facts.spec is None or not facts.lists_all_tokens:
         return []
     reference = facts.spec.tokens
     if len(spec.tokens) - len(reference) < _PAIR:
@@ -241,8 +242,10 @@ def _has_other_template(spec: TokenizerSpec, facts: Opened) -> bool:
 def _after_stated_size(spec: TokenizerSpec, facts: Opened) -> list[int]:
     """Return the ordinary tokens after as many as a reference says that it has, if they are more than a fault adds.
 
-    It shows only ids, and perhaps bytes. Programs may count their tokens without those that were added.
+    That is a reference that shows only ids, or ids and bytes. It may count its tokens without those that were added.
     """
+    if facts.spec is not None or facts.document is not None:
+        return []
     size = facts.tokenizer.stated_size if isinstance(facts.tokenizer, SizeStating) else facts.size
     has_rows = spec.embedding_rows is None or spec.embedding_rows >= len(spec.tokens)
     if not size or not has_rows or len(spec.tokens) - size < _MANY:

@@ -111,8 +111,8 @@ class ChildProcess:
         Raises:
             FailedError: If there is no such response within this time after the one before.
         """
-        numbers = range(self._number, self._number + len(contents))
-        self._number = numbers.stop
+        numbers = range(self._number + 1, self._number + 1 + len(contents))
+        self._number += len(contents)
         requests = ({"id": number, "op": operation, **each} for number, each in zip(numbers, contents, strict=True))
         self._send("".join(json.dumps(request) + "\n" for request in requests).encode())
         for number in numbers:

@@ -60,7 +60,7 @@ def make_packs(ids: Iterable[int], texts: Sequence[str | None]) -> Iterator[list
 
 
 def pack_texts(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Group texts so that each group, joined by one character, has about `CHARACTERS`.
+    """Group texts so that each group, joined by one character, has `CHARACTERS` or more, up to about twice as many.
 
     Where a group ends depends on the text there, so that of similar texts, most groups are the same.
     """

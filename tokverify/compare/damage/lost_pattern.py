@@ -122,11 +122,11 @@ def find_foreign_pattern(actual: Encoder, document: Document, facts: Opened) -> 
     """
     if document.model_type != "BPE" or not actual.settings.family.is_bpe:
         return
-    lost, gained = _split_pieces(actual.settings.pre, facts)
+    lost, gained, tried = _split_pieces(actual.settings.pre, facts)
     if len(lost) >= max(LEAST, OPPOSED * gained):
         message = (
             "its pre-tokenizer splits pieces that its own vocabulary has, such as"
-            f" {list_tokens(lost, facts.pieces)}; of {min(len(facts.pieces), _MOST):,}, it splits {len(lost):,} that"
+            f" {list_tokens(lost, facts.pieces)}; of {tried:,}, it splits {len(lost):,} that"
             f" the model ({actual.settings.pre}) keeps whole, and the model {gained or 'none'} that it keeps, so that"
             " they were trained with a pattern like that of the model"
         )
@@ -134,25 +134,26 @@ def find_foreign_pattern(actual: Encoder, document: Document, facts: Opened) -> 
 
 
 # The candidates for a repair mostly have the same pre-tokenizer.
-@lru_cache(maxsize=4)
-def _split_pieces(pre: str, facts: Opened) -> tuple[list[int], int]:
-    """Return the pieces of a reference that only it splits, and the number of those that only `pre` splits."""
+@lru_cache(maxsize=2)
+def _split_pieces(pre: str, facts: Opened) -> tuple[list[int], int, int]:
+    """Return the pieces that only the reference splits, the number of those that only `pre` does, and of all tried."""
     split, reference = facts.split, facts.tokenizer
     own, added = splitter(PRE_TOKENIZERS[pre]), facts.added_tokens or {}
     lost: list[int] = []
-    gained = 0
+    gained = tried = 0
     if split is None or reference is None:
-        return lost, gained
+        return [], 0, 0
     try:
         if all(own(text) == split(text) for text in probe_texts()):
-            return lost, gained
+            return [], 0, 0
         for id in thin_out(range(reference.vocab_size), _MOST):
             text = None if id in added else from_utf8(reference.token_bytes(id))
             # A character is never split.
             if text and len(text) > 1 and not any(unicodedata.category(character)[0] == "M" for character in text):
                 is_kept, is_whole = len(own(text)) == 1, len(split(text)) == 1
+                tried += 1
                 lost += [id] if is_kept and not is_whole else []
                 gained += is_whole and not is_kept
     except FAILURES:
-        return [], 0
-    return lost, gained
+        return [], 0, 0
+    return lost, gained, tried

@@ -36,8 +36,11 @@ class _Candidate:
     def details(self) -> tuple[str, Origin]:
         """What llama.cpp does, and where the difference comes from."""
         found = self.counterfactual
-        reason, origin = found.details() if found.details else (found.reason, found.origin)
-        return reason, origin or self.limit.origin
+        try:
+            return found.details() if found.details else (found.reason, self.limit.origin)
+        except TokverifyError:
+            # The reference may have stopped answering.
+            return found.reason, self.limit.origin
 
 
 def explainer_of(actual: Tokenizer, facts: Opened) -> Explainer:

@@ -42,12 +42,10 @@ class Counterfactual:
     deviation: Deviation
     applies: Callable[[Text], bool]
     """Whether it can change the ids of a text; cheap, and wrong only by saying yes."""
-    origin: Origin | None = None
-    """Where the difference comes from, if not from what the limit's own origin says."""
     is_guess: bool = False
     """Whether the reference does not declare it, so that only its ids speak for it."""
-    details: Callable[[], tuple[str, Origin | None]] | None = None
-    """Returns the `reason` and the `origin` for a report, if it takes long to find out more than is said here."""
+    details: Callable[[], tuple[str, Origin]] | None = None
+    """Returns the reason, and where the difference comes from, if it takes long to find out more than is said here."""
 
 
 @dataclass(frozen=True, slots=True)

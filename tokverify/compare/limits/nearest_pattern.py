@@ -51,9 +51,8 @@ def nearest_pattern(sides: Sides) -> Iterator[Counterfactual]:
         differs = split(target.text) != sides.own_split(target.text)
         return differs and not sides.splits_as_rival(target.text) and not sides.loses_tokens
 
-    reason = f"llama.cpp has no pre-tokenizer with exactly the reference's pattern ({sides.settings.pre} is nearest)"
     yield Counterfactual(
-        reason=reason,
+        reason=_name_nearest(sides),
         sentence="splitting texts into pre-tokens as the reference does",
         deviation=Deviation(split_pre_tokens=split),
         applies=applies,
@@ -62,15 +61,19 @@ def nearest_pattern(sides: Sides) -> Iterator[Counterfactual]:
     )
 
 
-def _find_details(sides: Sides) -> tuple[str, Origin | None]:
+def _name_nearest(sides: Sides, among: str = "") -> str:
+    return (
+        f"llama.cpp has no pre-tokenizer with exactly the reference's pattern ({sides.settings.pre} is nearest{among})"
+    )
+
+
+def _find_details(sides: Sides) -> tuple[str, Origin]:
     """Return what llama.cpp does, and whether another name gives the reference's ids."""
-    name = sides.settings.pre
     if exact := _find_exact(sides):
-        does = f"llama.cpp's {name} splits some texts in another way than the reference"
+        does = f"llama.cpp's {sides.settings.pre} splits some texts in another way than the reference"
         reason = f"{does}; {exact} gives the reference's ids for all {len(sides.probe_splits):,} texts that were tried"
         return reason, Origin.CONVENTION
-    among = _describe_nearest(sides)
-    return f"llama.cpp has no pre-tokenizer with exactly the reference's pattern ({name} is nearest{among})", None
+    return _name_nearest(sides, _describe_nearest(sides)), Origin.RUNTIME
 
 
 def _describe_nearest(sides: Sides) -> str:

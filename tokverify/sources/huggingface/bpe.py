@@ -217,7 +217,8 @@ def _lists_all_splits(merges: Sequence[str], pieces: Collection[str]) -> bool:
 def _splits(piece: str, pieces: Collection[str], lengths: Collection[int]) -> Iterator[str]:
     """Yield each possible merge that produces a piece; `lengths` are those of all parts."""
     # Most pieces are short, and few lengths are those of parts of a very long one.
-    for length in range(1, len(piece)) if len(piece) <= len(lengths) else lengths:
+    places = range(1, len(piece))
+    for length in places if len(places) < len(lengths) else filter(places.__contains__, lengths):
         left, right = piece[:length], piece[length:]
         if (length == 1 or left in pieces) and (len(right) == 1 or right in pieces):
             yield f"{left} {right}"
