@@ -168,6 +168,7 @@ _DECODED = _Member("bytes", _is_a(bytes), EncodeError)
 _PROPERTIES = {
     "name": _TEXT,
     "vocab_size": _Member(f"a number from 0 to {MAX_TOKENS:,}", _is_count),
+    "stated_size": _Member(f"a number from 0 to {MAX_TOKENS:,}", _is_count),
     "special_ids": _Member("ids by role", _are_roles),
     "parses_special": _FLAG,
     "adds_special": _FLAG,
