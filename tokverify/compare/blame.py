@@ -25,12 +25,14 @@ from tokverify.compare.role_difference import find_end_differences
 from tokverify.compare.type_difference import find_type_differences
 from tokverify.report.finding import ERROR, WARNING
 from tokverify.report.run import NEARLY_ALL, CaseResult, Report
-from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
+from tokverify.report.tokenizer_difference import BLAME, Aspect, Origin, TokenizerDifference
 from tokverify.sources.gguf import keys
 from tokverify.texts.batch import NotComparedError
 from tokverify.tokenizer import Tokenizer, pieces_of
 
-_FAULT = "the reference is at fault, as its files contradict each other: "
+ADVICE = "name another reference with -r, and leave the model as it is"
+"""What to do about a reference that is at fault."""
+_FAULT = f"{BLAME}, as its files contradict each other: "
 _OF_TOKENS = frozenset({Aspect.EXTRA, Aspect.TYPES})
 """If a reference is at fault in one of these, it is wrong about each text in which one of the tokens is found."""
 _OF_VOCABULARIES = frozenset({Aspect.BYTES, Aspect.MISSING, Aspect.EXTRA, Aspect.SPECIAL_IDS})
@@ -197,8 +199,8 @@ def explain_wrong_vocabulary(pieces: Sequence[str], expected: Tokenizer | None) 
     found = find_wrong_vocabulary(pieces, expected)
     if found is None:
         return ""
-    fault = _FAULT if found.texts else "the reference is at fault: "
-    return f"{fault}{found.sentence}; name another reference with -r"
+    fault = _FAULT if found.texts else f"{BLAME}: "
+    return f"{fault}{found.sentence}; {ADVICE}"
 
 
 def _agrees_about_ids(pieces: Sequence[str], contradiction: Contradiction) -> bool:
@@ -249,7 +251,7 @@ def _strip(ids: Sequence[int], around: frozenset[int]) -> Sequence[int]:
 def explain_blame(differences: Iterable[TokenizerDifference]) -> str:
     """Say that a reference is at fault, and where its files contradict each other; empty if it is not."""
     blamed = [each.message for each in differences if each.origin is Origin.REFERENCE]
-    return f"{'; '.join(blamed)}; name another reference with -r, and leave the model as it is" if blamed else ""
+    return f"{'; '.join(blamed)}; {ADVICE}" if blamed else ""
 
 
 def find_blame(actual: Tokenizer, expected: Tokenizer) -> str:

@@ -16,7 +16,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
-from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
+from tokverify.report.tokenizer_difference import BLAME, Aspect, Origin, TokenizerDifference
 from tokverify.sources.config import find_left_out, generation_end_ids, special_texts
 from tokverify.sources.gguf.keys import SPECIAL_IDS
 from tokverify.spec import TokenType
@@ -109,7 +109,7 @@ def _find_foreign(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerD
     id = actual.special_ids["eos"]
     message = (
         f"eos is {_name(actual, id)} in the model, but {quote(named)} beside the reference, which has no such token;"
-        " the reference is at fault: its configuration may be that of another model"
+        f" {BLAME}: its configuration may be that of another model"
     )
     yield replace(_role_difference("eos", WARNING, message, [id], facts="foreign"), origin=Origin.REFERENCE)
 

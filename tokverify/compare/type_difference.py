@@ -12,7 +12,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Ranking
 from tokverify.engine.special_text import BYTE_PIECE, is_converted_control, is_converted_sentinel
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
-from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
+from tokverify.report.tokenizer_difference import BLAME, Aspect, Origin, TokenizerDifference
 from tokverify.sources.gguf.keys import TYPES
 from tokverify.spec import TokenType, TokenTypes
 from tokverify.text.wording import list_tokens, plural
@@ -54,7 +54,7 @@ _CLASSES: Mapping[TokenType, _Class] = {
     TokenType.UNDEFINED: _Class.ORDINARY,
 }
 _MATCHED = frozenset({_Class.CONTROL, _Class.USER_DEFINED})
-_CONTRADICTED = "the reference is at fault: its tokenizer_config.json says what the model does"
+_CONTRADICTED = f"{BLAME}: its tokenizer_config.json says what the model does"
 _CONFIGURED = "tokenizer_config.json calls it special, and llama.cpp's converter follows that for a sentencepiece model"
 _MAY_BE_ALIKE = frozenset({_Class.ORDINARY, _Class.USER_DEFINED})
 """A token that is matched before the model runs may be the one that the model makes of the same text anyway."""

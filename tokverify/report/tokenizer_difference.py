@@ -26,6 +26,10 @@ class Origin(StrEnum):
     """None of these could be proven."""
 
 
+BLAME = "the reference is at fault"
+"""How the messages of most differences of the origin REFERENCE begin."""
+
+
 class Verdict(StrEnum):
     """What a report concludes."""
 

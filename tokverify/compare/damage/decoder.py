@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from operator import ne
 
-from tokverify.compare.damage.difference import BLAME, CODE
+from tokverify.compare.damage.difference import CODE
 from tokverify.compare.opened import Opened
-from tokverify.report.tokenizer_difference import Origin, TokenizerDifference
+from tokverify.report.tokenizer_difference import BLAME, Origin, TokenizerDifference
 from tokverify.sources.huggingface.stage import stages_of
 from tokverify.text.wording import quote
 from tokverify.texts.batch import decode_all, encode_plain

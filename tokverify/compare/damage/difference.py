@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 from tokverify.compare.digest import make_difference
 from tokverify.report.finding import ERROR
-from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
+from tokverify.report.tokenizer_difference import BLAME, Aspect, Origin, TokenizerDifference
 
 CODE = "TV213"
 """The rule that reports the same."""
-BLAME = "the reference is at fault"
-"""How each message about a damaged reference begins."""
 LEAST, LEAST_SHARE = 8, 0.05
 """So many tokens must be affected, and such a share of those that could be."""
 OPPOSED = 10

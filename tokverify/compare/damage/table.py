@@ -7,11 +7,13 @@ from functools import partial
 from itertools import chain
 from math import frexp, isfinite, ldexp
 
-from tokverify.compare.damage.difference import BLAME, LEAST
+from tokverify.compare.blame import ADVICE
+from tokverify.compare.damage.difference import LEAST
 from tokverify.compare.opened import Opened
 from tokverify.engine.families import find_family
 from tokverify.engine.joined_strings import find_changed
 from tokverify.report.run import NEARLY_ALL
+from tokverify.report.tokenizer_difference import BLAME
 from tokverify.sources.huggingface.document import Document
 from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import list_tokens, plural
@@ -45,7 +47,7 @@ def explain_misread_tokens(pieces: Sequence[str], facts: Opened) -> str:
         return ""
     return (
         f"{BLAME}: {plural(len(misread), 'token')} are UTF-8 that was read in another encoding:"
-        f" {list_tokens(misread, facts.pieces)}; name another reference with -r, and leave the model as it is"
+        f" {list_tokens(misread, facts.pieces)}; {ADVICE}"
     )
 
 
@@ -69,9 +71,8 @@ def explain_rounded_scores(spec: TokenizerSpec, facts: Opened) -> str:
         return ""
     for name, rounded in _rounders():
         if all(abs(rounded(one) - other) < _TOLERANCE for one, other in pairs):
-            advice = "name another reference with -r, and leave the model as it is"
             scores_are = f"its scores are those of the model, rounded to {name}"
-            return f"{BLAME}: {scores_are}, so that pieces are tied that should not be; {advice}"
+            return f"{BLAME}: {scores_are}, so that pieces are tied that should not be; {ADVICE}"
     return ""
 
 
