@@ -321,3 +321,10 @@ def test_a_deviation_that_keeps_the_merges_gives_the_same_ids_natively(
             except EncodeError as error:
                 results.append(str(error))
     assert results[0] == results[1]
+
+
+def test_a_deviating_encoder_reads_merges_up_to_a_nul_with_or_without_a_model():
+    spec = replace(bpe_spec(["a b"]), merges=["a b\0c"])
+    deviation = Deviation(split_pre_tokens=lambda text: [text])
+    for encoder in (DeviatingEncoder(spec, deviation), DeviatingEncoder.of(Encoder(spec), deviation)):
+        assert encoder.encode("ab") == [spec.tokens.index("ab")]

@@ -8,6 +8,7 @@ from itertools import chain
 
 from tokverify.engine.deviating_unigram import DeviatingUnigram
 from tokverify.engine.deviation import Deviation
+from tokverify.engine.families.bpe import make_bpe
 from tokverify.engine.family import Ranking, Settings
 from tokverify.engine.model import Model
 from tokverify.engine.models.bpe import Bpe
@@ -31,7 +32,7 @@ def deviate(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model
         own = settings.pre_tokenizer
         ignore_merges = own.ignore_merges if deviation.ignore_merges is None else deviation.ignore_merges
         pre_tokenizer = replace(own, ignore_merges=ignore_merges)
-        base = model if isinstance(model, Bpe) else Bpe(settings.id_by_piece, spec.merges or (), pre_tokenizer)
+        base = model if isinstance(model, Bpe) else make_bpe(spec, settings)
         return base.with_pre_tokenizer(pre_tokenizer, deviation.split_pre_tokens, hidden, missing=missing)
     if settings.family.ranking is Ranking.SCORE_SUM and deviation.changes_unigram:
         return make_unigram(spec, settings, deviation)
