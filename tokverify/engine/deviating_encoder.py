@@ -128,10 +128,9 @@ class _NativeMerging:
 
     def __init__(self, encoder: Encoder, deviation: Deviation) -> None:
         self._encoder, self._deviation = encoder, deviation
-        own = encoder.settings.pre_tokenizer
-        self._split = deviation.split_pre_tokens or splitter(own)
-        ignore_merges = own.ignore_merges if deviation.ignore_merges is None else deviation.ignore_merges
-        self._native = encoder.build_unsplit(ignore_merges=ignore_merges)
+        pre_tokenizer = deviation.change_pre_tokenizer(encoder.settings.pre_tokenizer)
+        self._split = deviation.split_pre_tokens or splitter(pre_tokenizer)
+        self._native = encoder.build_unsplit(pre_tokenizer)
 
     def encode(self, text: str) -> list[int]:
         try:

@@ -29,9 +29,7 @@ def deviate(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model
     missing = deviation.missing
     changes_words = deviation.ignore_merges is not None or deviation.split_pre_tokens or hidden or missing is not None
     if changes_words and settings.family.is_bpe:
-        own = settings.pre_tokenizer
-        ignore_merges = own.ignore_merges if deviation.ignore_merges is None else deviation.ignore_merges
-        pre_tokenizer = replace(own, ignore_merges=ignore_merges)
+        pre_tokenizer = deviation.change_pre_tokenizer(settings.pre_tokenizer)
         base = model if isinstance(model, Bpe) else make_bpe(spec, settings)
         return base.with_pre_tokenizer(pre_tokenizer, deviation.split_pre_tokens, hidden, missing=missing)
     if settings.family.ranking is Ranking.SCORE_SUM and deviation.changes_unigram:

@@ -9,6 +9,7 @@ from tokverify.engine.added_token import sort_longest_first
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
 from tokverify.engine.family import Settings
+from tokverify.engine.pre_tokenizer import PreTokenizer
 from tokverify.spec import AddedToken, TokenizerSpec, TokenType, ids_of_type
 
 _SINGLE = (
@@ -155,6 +156,10 @@ class Deviation:
         """Whether the native engine can encode with it, if it encodes for `base`, a similar tokenizer without it."""
         has_all = all(id < len(base.settings.pieces) for id in self.texts)
         return base.engine.name == NATIVE and self.only_changes_added_tokens and has_all
+
+    def change_pre_tokenizer(self, own: PreTokenizer) -> PreTokenizer:
+        """Return a pre-tokenizer that decides as `ignore_merges` says; `split_pre_tokens` is not part of it."""
+        return own if self.ignore_merges is None else replace(own, ignore_merges=self.ignore_merges)
 
     def change_added_tokens(self, spec: TokenizerSpec, settings: Settings) -> tuple[AddedToken, ...]:
         """Return added tokens as `specials` and `flags` specify, longest first."""

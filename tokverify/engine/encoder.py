@@ -15,6 +15,7 @@ from tokverify.engine.family import Settings
 from tokverify.engine.fingerprint import fingerprint
 from tokverify.engine.model import Model
 from tokverify.engine.native import NativeEncoder, build_native
+from tokverify.engine.pre_tokenizer import PreTokenizer
 from tokverify.engine.settings import resolve
 from tokverify.engine.text_pipeline import TextPipeline
 from tokverify.errors import EncodeError, UnsupportedError
@@ -96,15 +97,15 @@ class Encoder(PieceDecoder):
             return EngineChoice(PYTHON, f"the native engine {error}")
         return EngineChoice(NATIVE)
 
-    def build_unsplit(self, *, ignore_merges: bool) -> NativeEncoder:
-        """Build a native encoder that takes each text for one pre-token; it shares this one's tables.
+    def build_unsplit(self, pre_tokenizer: PreTokenizer) -> NativeEncoder:
+        """Build a native encoder with a pre-tokenizer, for texts that are one pre-token each; it shares the tables.
 
         Raises:
             UnsupportedError: If the native engine does not encode for this tokenizer.
         """
         if self._native is None:
             raise UnsupportedError("the native engine does not encode for this tokenizer")
-        unsplit = replace(self.settings.pre_tokenizer, patterns=(), ignore_merges=ignore_merges)
+        unsplit = replace(pre_tokenizer, patterns=())
         settings = replace(self.settings, added_tokens=())
         return build_native(self.spec, settings, (self.spec, self._native), pre_tokenizer=unsplit)
 

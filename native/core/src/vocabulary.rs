@@ -114,23 +114,18 @@ impl Index {
         let size = (pieces.len() * 2).next_power_of_two().max(16);
         let mut index = Self { slots: vec![EMPTY; size].into(), distinct: 0 };
         for (piece, id) in pieces.iter().zip(0_u64..) {
-            let (slot, tag) = index.slot(piece, pieces);
+            let hash = hash(piece);
+            let slot = index.slot(hash, piece, pieces);
             if index.slots[slot] == EMPTY {
-                index.slots[slot] = tag | id;
+                index.slots[slot] = hash & TAG | id;
                 index.distinct += 1;
             }
         }
         index
     }
 
-    /// Return the slot that holds `piece`, or the empty slot where it belongs, and the upper half of its hash.
-    fn slot(&self, piece: &[u8], pieces: &Strings) -> (usize, u64) {
-        let hash = hash(piece);
-        (self.slot_from(hash, piece, pieces), hash & TAG)
-    }
-
-    /// Return the slot of a piece, given its hash.
-    fn slot_from(&self, hash: u64, piece: &[u8], pieces: &Strings) -> usize {
+    /// Return the slot that holds a piece, or the empty slot where it belongs, given its hash.
+    fn slot(&self, hash: u64, piece: &[u8], pieces: &Strings) -> usize {
         let mut slot = self.first_slot(hash);
         loop {
             let known = self.slots[slot];
@@ -218,7 +213,7 @@ impl Vocabulary {
     #[must_use]
     pub fn id(&self, piece: &[u8]) -> Option<u32> {
         let index = self.index();
-        let slot = index.slots[index.slot(piece, &self.pieces).0];
+        let slot = index.slots[index.slot(hash(piece), piece, &self.pieces)];
         (slot != EMPTY).then(|| id_of(slot))
     }
 
@@ -250,15 +245,11 @@ impl Vocabulary {
     /// Return the ids of several pieces; while one waits for memory, the others are looked up.
     fn ids<const N: usize>(&self, pieces: [&[u8]; N]) -> [Option<u32>; N] {
         let index = self.index();
-        let hashes = pieces.map(hash);
-        let known = hashes.map(|hash| index.slots[index.first_slot(hash)]);
+        let known = pieces.map(|piece| index.slots[index.first_slot(hash(piece))]);
         let likely = known.map(|slot| if slot == EMPTY { &[] } else { self.pieces.get(id_of(slot) as usize) });
         std::array::from_fn(|at| {
-            if known[at] != EMPTY && likely[at] == pieces[at] {
-                return Some(id_of(known[at]));
-            }
-            let slot = index.slots[index.slot_from(hashes[at], pieces[at], &self.pieces)];
-            (slot != EMPTY).then(|| id_of(slot))
+            let is_likely_one = known[at] != EMPTY && likely[at] == pieces[at];
+            if is_likely_one { Some(id_of(known[at])) } else { self.id(pieces[at]) }
         })
     }
 

@@ -116,19 +116,12 @@ class Explainer:
 
     def _candidates(self) -> Iterator[_Candidate]:
         """Yield what limits do here; each limit is looked for when its turn comes, and then remembered."""
-        for limit in LIMITS.values() if self._sides else ():
+        if self._sides is None:
+            return
+        for limit in LIMITS.values():
             if limit.code not in self._found:
-                self._found[limit.code] = self._find_candidates(limit)
+                self._found[limit.code] = _find_candidates(limit, self._sides)
             yield from self._found[limit.code]
-
-    def _find_candidates(self, limit: Limit) -> list[_Candidate]:
-        try:
-            return [_Candidate(limit, found) for found in limit.find(self._sides)] if self._sides else []
-        except GoneError:
-            raise
-        except TokverifyError:
-            # A reference that fails on a sample proves nothing.
-            return []
 
     def _explain(self, target: Text) -> tuple[_Candidate, ...]:
         """Return the fewest limits that lead to the expected ids; the most specific ones, if there is a choice."""
@@ -177,6 +170,16 @@ class Explainer:
                 encoder = None
             self._encoders[chosen] = encoder
         return self._encoders[chosen]
+
+
+def _find_candidates(limit: Limit, sides: Sides) -> list[_Candidate]:
+    try:
+        return [_Candidate(limit, found) for found in limit.find(sides)]
+    except GoneError:
+        raise
+    except TokverifyError:
+        # A reference that fails on a sample proves nothing.
+        return []
 
 
 def _normalize(deviation: Deviation, text: str) -> str:
