@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain, groupby
 from operator import itemgetter
 
@@ -31,6 +31,8 @@ LONGEST = 128
 """In characters; for longer added tokens, finding overlaps and building a pattern would take too long."""
 
 _FEW = 64
+_SHORT = 1000
+"""In characters."""
 _WORD = re.compile(r"\w")
 _NOTHING = re.compile(r"(?!)")
 _LONGEST_BEGINNING = 16
@@ -82,14 +84,23 @@ def _decode(fragment: str) -> str:
 def _splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
     if not tokens:
         return lambda text: [text] if text else []
-    is_unusual = any(token.lstrip or token.rstrip or len(token.text) > LONGEST for token in tokens)
-    if is_unusual or can_overlap(tuple(token.text for token in tokens)):
-        select = _selector(tokens)
-        return lambda text: split_longest_first(text, select(text))
-    return _scanner(tokens)
+    select = selector(tokens)
+
+    @cache
+    def scanner() -> Callable[[str], list[Fragment]] | None:
+        is_unusual = any(token.lstrip or token.rstrip or len(token.text) > LONGEST for token in tokens)
+        overlaps = is_unusual or can_overlap(tuple(token.text for token in tokens))
+        return None if overlaps else _scanner(tokens)
+
+    def split(text: str) -> list[Fragment]:
+        # A pattern of thousands of tokens takes longer to build than to split many short texts without it.
+        scan = scanner() if len(text) > _SHORT else None
+        return scan(text) if scan else split_longest_first(text, select(text))
+
+    return split
 
 
-def _selector(tokens: Sequence[AddedToken]) -> Callable[[str], Sequence[AddedToken]]:
+def selector(tokens: Sequence[AddedToken]) -> Callable[[str], Sequence[AddedToken]]:
     """Return a function that selects the tokens that may occur in a text, in their order.
 
     It looks up the beginning of each, whose length is a power of two, so that a text is not searched for every token.

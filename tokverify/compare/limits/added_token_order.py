@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from tokverify.compare.limits.limit import Counterfactual, Text, limit
 from tokverify.compare.limits.sides import Sides
-from tokverify.engine.added_token import split_leftmost, split_longest_first
-from tokverify.engine.added_token_overlap import can_overlap
+from tokverify.engine.added_token import selector, split_leftmost, split_longest_first
 from tokverify.engine.deviation import Deviation
 from tokverify.report.finding import INFO
 from tokverify.report.tokenizer_difference import Origin
@@ -32,11 +31,12 @@ def added_token_order(sides: Sides) -> Iterator[Counterfactual]:
         A token that one of the sides does not match.
     """
     tokens = sides.settings.added_tokens
-    if not tokens or not can_overlap(tuple(token.text for token in tokens)):
+    if not tokens:
         return
+    select = selector(tokens)
 
     def applies(target: Text) -> bool:
-        present = [token for token in tokens if token.text in target.text]
+        present = [token for token in select(target.text) if token.text in target.text]
         matched = [token for token in present if target.parse_special or not token.special]
         leftmost = split_leftmost(target.text, present, parse_special=target.parse_special)
         return len(matched) > 1 and split_longest_first(target.text, matched) != leftmost
