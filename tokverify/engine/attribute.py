@@ -212,6 +212,12 @@ def _attributes_of(types: Sequence[int]) -> bytearray:
         return bytearray(_ATTRIBUTES.get(type, 0) for type in types)
 
 
+def find_bits(attributes: Sequence[int], wanted: int) -> list[int]:
+    """Return in ascending order the ids of the tokens with at least one of these attributes."""
+    kinds = [attribute for attribute in set(attributes) if attribute & wanted]
+    return sorted(id for attribute in kinds for id in find_all(attributes, attribute))
+
+
 def find_all(values: Sequence[int], wanted: int) -> list[int]:
     """Return the indexes of a value; fast if most values are others."""
     found = []

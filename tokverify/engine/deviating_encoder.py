@@ -51,9 +51,7 @@ class DeviatingEncoder(Encoder):
     @classmethod
     def of(cls, encoder: Encoder, deviation: Deviation) -> DeviatingEncoder:
         """Return the encoder that does the same as another one, except for a deviation; they share the model."""
-        is_built_anew = encoder.settings.family.ranking is Ranking.SCORE_SUM and deviation.changes_unigram
-        needs_none = is_built_anew or deviation.is_native_like(encoder)
-        model = None if needs_none else _share_model(encoder, deviation)
+        model = None if deviation.is_native_like(encoder) else _share_model(encoder, deviation)
         return cls(encoder.spec, deviation, model, encoder.settings, encoder)
 
     def encode(self, text: str | bytes, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
@@ -198,12 +196,12 @@ class _DeviatingPipeline(TextPipeline):
         """The model that adds no space before a text, if the model adds it and not the pipeline."""
         if self._settings.family.ranking is not Ranking.SCORE_SUM:
             return None
-        from tokverify.engine.deviating_model import make_unigram
+        from tokverify.engine.deviating_model import deviate_unigram
         from tokverify.engine.deviating_unigram import DeviatingUnigram
 
         model = self.model
         if not isinstance(model, DeviatingUnigram):
-            model = make_unigram(self._spec, self._settings, self._deviation)
+            model = deviate_unigram(self._spec, self._settings, self._deviation, model)
         return model.without_prefix()
 
 

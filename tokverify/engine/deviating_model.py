@@ -15,6 +15,7 @@ from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.models.longest import LongestPiece
 from tokverify.engine.models.merge import merge
 from tokverify.engine.models.spm import Spm
+from tokverify.engine.models.unigram import Unigram, make_unigram
 from tokverify.engine.models.wordpiece import WORD_START, WordPiece
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.spec import TokenizerSpec
@@ -33,7 +34,7 @@ def deviate(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model
         base = model if isinstance(model, Bpe) else make_bpe(spec, settings)
         return base.with_pre_tokenizer(pre_tokenizer, deviation.split_pre_tokens, hidden, missing=missing)
     if settings.family.ranking is Ranking.SCORE_SUM and deviation.changes_unigram:
-        return make_unigram(spec, settings, deviation)
+        return deviate_unigram(spec, settings, deviation, model)
     if settings.family.ranking is Ranking.LENGTH and deviation.usable:
         usable = {piece: id for piece, id in settings.id_by_piece.items() if deviation.usable.get(id, True)}
         return settings.family.make_model(spec, replace(settings, ids=usable))
@@ -42,13 +43,16 @@ def deviate(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model
     return model
 
 
-def make_unigram(spec: TokenizerSpec, settings: Settings, deviation: Deviation) -> DeviatingUnigram:
-    """Build the unigram model that deviates."""
+def deviate_unigram(
+    spec: TokenizerSpec, settings: Settings, deviation: Deviation, model: Model | None = None
+) -> DeviatingUnigram:
+    """Build the unigram model that deviates from `model`, or from the usual one."""
     return DeviatingUnigram(
+        model if isinstance(model, Unigram) else make_unigram(spec, settings),
         replace(spec, charsmap=None) if deviation.ignore_charsmap else spec,
         replace(settings, remove_extra_whitespaces=False) if deviation.keep_spaces else settings,
         usable=deviation.usable,
-        scores=deviation.scores,
+        scores=deviation.scores or (),
         user_defined_inside=bool(deviation.user_defined_inside),
         single_precision=bool(deviation.single_precision),
         byte_fallback=bool(deviation.byte_fallback),

@@ -9,12 +9,13 @@ from functools import partial
 from itertools import accumulate, compress, groupby
 from typing import TYPE_CHECKING
 
+from tokverify.engine.attribute import Attribute, find_bits
 from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.models.boundary import SPACE
 from tokverify.engine.models.lattice_trace import LOWEST
-from tokverify.engine.models.unigram import MATCHED, Unigram, merge_runs, unknown_score
+from tokverify.engine.models.unigram import IS_NORMAL, MATCHED, Unigram, merge_runs, unknown_score
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
-from tokverify.engine.nfc import to_nfc
+from tokverify.engine.nfc import cut_to_nfc, to_nfc
 from tokverify.engine.normalizer import ESCAPED_SPACE, escape_spaces
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 from tokverify.text.utf8 import to_bytes
@@ -30,7 +31,7 @@ def preferred_score(piece: bytes) -> float:
     return array("f", [(len(piece) - 1) * _PREFERENCE])[0]
 
 
-class DeviatingUnigram(Unigram):
+class DeviatingUnigram:
     """Encodes each text from its beginning to its end; the options are those of `Deviation`.
 
     Source: `Model::EncodeOptimized` in sentencepiece's `src/unigram_model.cc`.
@@ -38,43 +39,49 @@ class DeviatingUnigram(Unigram):
 
     def __init__(  # noqa: PLR0913 - the options are keywords
         self,
+        base: Unigram,
         spec: TokenizerSpec,
         settings: Settings,
         *,
         usable: Mapping[int, bool],
-        scores: Sequence[float] | None,
+        scores: Sequence[float],
         user_defined_inside: bool,
         single_precision: bool,
         byte_fallback: bool,
         keeps_marker: bool,
     ) -> None:
-        pieces, types = list(settings.pieces), list(spec.types or [TokenType.NORMAL] * len(settings.pieces))
-        for id, is_usable in usable.items():
-            if id < len(types):
-                types[id] = TokenType.NORMAL.value if is_usable else TokenType.CONTROL.value
+        pieces, declared = settings.pieces, spec.types or [TokenType.NORMAL] * len(settings.pieces)
+        usable = {id: is_usable for id, is_usable in usable.items() if id < len(pieces)}
+        types = _change_types(declared, usable) if usable else declared
         stored = array("f", spec.scores or [0.0] * len(pieces))
-        normal = compress(stored, (type == TokenType.NORMAL for type in types))
-        used = [*(scores or ()), *stored[len(scores or ()) :]]
+        unknown = unknown_score(compress(stored, map(IS_NORMAL, types))) if usable else base.unknown[1]
         passing = [to_bytes(ESCAPED_SPACE)] if keeps_marker else []
+        used: dict[int, tuple[str, float]] = {}
         for id in ids_of_type(types, TokenType.USER_DEFINED):
             passing.append(to_bytes(pieces[id]))
             # Such a piece is stored with spaces in a file, and with `▁` in the model, which looks for it later.
-            pieces[id] = escape_spaces(pieces[id]) if user_defined_inside else pieces[id]
-            used[id] = preferred_score(to_bytes(pieces[id])) if user_defined_inside else 0.0
-        tokens = dict(compress(zip(pieces, enumerate(used), strict=True), map(MATCHED.__contains__, types)))
+            piece = escape_spaces(pieces[id]) if user_defined_inside else pieces[id]
+            used[id] = (piece, preferred_score(to_bytes(piece)) if user_defined_inside else 0.0)
         charsmap = Charsmap(spec.charsmap) if spec.charsmap is not None else None
         matches_whole_pieces = user_defined_inside or keeps_marker
         self._make_normalizer = partial(
             _Normalizer, charsmap, passing, settings, matches_whole_pieces=matches_whole_pieces
         )
-        unknown = settings.special_ids.get("unk", -1)
-        normalizer = self._make_normalizer(is_prefixed=True)
-        super().__init__(tokens, (unknown, unknown_score(normal)), normalizer, nfc=settings.nfc)
-        self._round = single_precision
-        self._byte_ids = [settings.ids.get(f"<0x{byte:02X}>", unknown) for byte in range(256)]
-        self._falls_back = byte_fallback
+        self._normalizer = self._make_normalizer(is_prefixed=True)
+        self._nfc = settings.nfc
+        # subtle: llama.cpp goes by effective types where it gives pieces the score 0, and by declared types elsewhere.
+        changed = {*used, *usable, *find_bits(settings.attributes, Attribute.USER_DEFINED)}
+        if len(settings.ids) < len(pieces):
+            changed = {*range(len(pieces))}
+        matched = {id: used.get(id, (pieces[id], stored[id])) for id in sorted(changed) if types[id] in MATCHED}
+        self._symbols, self._tokens = base.change_pieces({id: pieces[id] for id in changed}, matched)
         # To sort all pieces by their beginnings takes longer than to try all lengths in the few texts that are encoded.
-        self._lengths = sorted({1, *map(len, self._tokens)})
+        self._lengths = sorted({*base.lengths, *(len(piece) for piece, _ in matched.values())})
+        self._scores = [used[id][1] if id in used else score for id, score in enumerate(scores)]
+        self._unknown = (base.unknown[0], unknown)
+        self._round = single_precision
+        self._byte_ids = [settings.ids.get(f"<0x{byte:02X}>", base.unknown[0]) for byte in range(256)]
+        self._falls_back = byte_fallback
 
     def without_prefix(self) -> DeviatingUnigram:
         """Return the same model, which adds no space before a text."""
@@ -84,7 +91,14 @@ class DeviatingUnigram(Unigram):
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`."""
-        normalized = self._normalizer.normalize(to_nfc(text) if self._nfc else text)
+        return self._encode(to_nfc(text) if self._nfc else text)
+
+    def encode_cut(self, text: str) -> list[int]:
+        """Encode `text` with lone bytes."""
+        return self._encode(cut_to_nfc(text) if self._nfc else text)
+
+    def _encode(self, text: str) -> list[int]:
+        normalized = self._normalizer.normalize(text)
         symbols = self._symbols.of_text(normalized)
         if not symbols:
             return []
@@ -113,14 +127,17 @@ class DeviatingUnigram(Unigram):
         totals = array("f" if self._round else "d", [0.0, *[LOWEST] * length])
         best: list[tuple[int | None, int]] = [(None, 0)] * (length + 1)
         candidate = array(totals.typecode, [0.0])
+        tokens, scores, count = self._tokens.get, self._scores, len(self._scores)
         for start in range(length):
             for size in self._lengths:
                 end = start + size
                 if end > length:
                     break
-                id, score = self._tokens.get(symbols[start:end]) or (None, self._unknown[1])
+                id, score = tokens(symbols[start:end]) or (None, self._unknown[1])
                 if id is None and size > 1:
                     continue
+                if id is not None and id < count:
+                    score = scores[id]
                 candidate[0] = totals[start] + score
                 if candidate[0] > totals[end]:
                     totals[end], best[end] = candidate[0], (id, start)
@@ -130,6 +147,13 @@ class DeviatingUnigram(Unigram):
             found.append((id, start, end))
             end = start
         return found[::-1]
+
+
+def _change_types(types: Sequence[int], usable: Mapping[int, bool]) -> Sequence[int]:
+    changed = list(types)
+    for id, is_usable in usable.items():
+        changed[id] = TokenType.NORMAL if is_usable else TokenType.CONTROL
+    return changed
 
 
 class _Normalizer(UnigramNormalizer):

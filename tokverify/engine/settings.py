@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from functools import partial
 
 from tokverify.engine.added_token import sort_longest_first
-from tokverify.engine.attribute import SPECIAL, Attribute, Attributes, find_all, find_ids
+from tokverify.engine.attribute import SPECIAL, Attribute, Attributes, find_bits, find_ids
 from tokverify.engine.build import newest_build, selected_build
 from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.family import NO_VOCABULARY, STRICT_UTF8_SINCE, Family, Settings
@@ -191,10 +191,7 @@ class _Loader:
         return ids
 
     def _added_tokens(self, attributes: Sequence[int]) -> tuple[AddedToken, ...]:
-        matched = SPECIAL | Attribute.USER_DEFINED.value
-        kinds = [attribute for attribute in set(attributes) if attribute & matched]
-        ids = sorted(id for attribute in kinds for id in find_all(attributes, attribute))
-        ids = sort_longest_first(ids, self.pieces)
+        ids = sort_longest_first(find_bits(attributes, SPECIAL | Attribute.USER_DEFINED.value), self.pieces)
         lstrip, rstrip = self._find_stripping(ids) if self.family.in_llama_cpp else (set(), set())
         return tuple(
             AddedToken(id, self.pieces[id], bool(attributes[id] & SPECIAL), id in lstrip, id in rstrip) for id in ids

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokverify.engine.family import NO_TOKEN, Alphabet, Family, Ranking, Settings, SpaceEscaping
+from tokverify.engine.family import Alphabet, Family, Ranking, Settings, SpaceEscaping
 from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ class _UnigramFamily(Family):
     def make_model(self, spec: TokenizerSpec, settings: Settings) -> Model:
         from tokverify.engine.models.unigram import make_unigram
 
-        return make_unigram(spec, settings, settings.special_ids.get("unk", NO_TOKEN))
+        return make_unigram(spec, settings)
 
     def significant_text(self, normalized: str, *, whole: bool) -> str:
         """Reduce runs of spaces in a stretch to one: which of them are extra depends on the surrounding text."""

@@ -17,14 +17,16 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate, chain, compress
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from tokverify.engine.attribute import Attribute
+from tokverify.engine.attribute import Attribute, find_bits
 from tokverify.engine.charsmap import Charsmap
+from tokverify.engine.family import NO_TOKEN
 from tokverify.engine.models.boundary import adjacent_pairs, split_parts
 from tokverify.engine.models.lattice_trace import LOWEST, LatticeTracer
 from tokverify.engine.models.symbol import Symbols
@@ -33,8 +35,8 @@ from tokverify.engine.nfc import cut_to_nfc, to_nfc, trace_nfc
 from tokverify.engine.rewriting import Rewriting, unchanged
 from tokverify.engine.trace import ModelTrace, Taken, Word
 from tokverify.errors import BrokenFileError, EncodeError
-from tokverify.spec import TokenizerSpec, TokenType
-from tokverify.text.utf8 import to_text
+from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
+from tokverify.text.utf8 import to_bytes, to_text
 
 if TYPE_CHECKING:
     from tokverify.engine.family import Settings
@@ -45,7 +47,11 @@ ONE = (1,)
 FLOAT_MAX = (2 - 2**-23) * 2.0**127
 UNKNOWN_PENALTY = 10.0
 DEFAULT_UNKNOWN_ID = 2
+IS_NORMAL = TokenType.NORMAL.value.__eq__
 MATCHED = frozenset(type.value for type in (TokenType.NORMAL, TokenType.USER_DEFINED, TokenType.UNUSED))
+
+_SHORT = 16
+"""In symbols."""
 
 
 class Unigram:
@@ -58,7 +64,7 @@ class Unigram:
         self._normalizer = normalizer
         self._symbols = Symbols()
         self._tokens = dict(zip(self._symbols.of_pieces(tokens), tokens.values(), strict=True))
-        self._unknown = unknown
+        self.unknown = unknown
 
     def encode(self, text: str) -> list[int]:
         """Encode `text`, which may be empty once it is normalized.
@@ -86,16 +92,16 @@ class Unigram:
         symbols = self._symbols.of_text(normalized)
         places = list(accumulate(self._symbols.sizes(normalized), initial=0))
         # subtle: non-finite scores leave positions without a sum, from which llama.cpp jumps to the beginning.
-        is_finite = all(isfinite(score) for _, score in [self._unknown, *self._tokens.values()])
+        is_finite = all(isfinite(score) for _, score in [self.unknown, *self._tokens.values()])
         parts = split_parts(symbols, self._pairs) if is_finite else [symbols]
-        tracer = LatticeTracer(self._tokens, self._unknown, self._sizes, rewriting.result)
+        tracer = LatticeTracer(self._tokens, self.unknown, self._sizes, rewriting.result)
         words: list[Word] = []
         total, start = 0.0, 0
         for part in filter(None, parts):
             word, total = tracer.trace(part, places[start : start + len(part) + 1], total)
             words.append(word)
             start += len(part)
-        merged = tuple(_merge_unknown(words, self._unknown[0]))
+        merged = tuple(_merge_unknown(words, self.unknown[0]))
         return ModelTrace(rewriting, merged, walks=self._normalizer.walks(text))
 
     def encode_cut(self, text: str) -> list[int]:
@@ -106,6 +112,31 @@ class Unigram:
         """
         text = cut_to_nfc(text) if self._nfc else text
         return self._encode_symbols(self._symbols.of_text(self._normalizer.normalize(text)))
+
+    @cached_property
+    def lengths(self) -> frozenset[int]:
+        """The lengths of all pieces in symbols, and 1."""
+        return frozenset({1, *map(len, self._tokens)})
+
+    def change_pieces(
+        self, old: Mapping[int, str], new: Mapping[int, tuple[str, float]]
+    ) -> tuple[Symbols, dict[str, Token]]:
+        """Return symbols, and what they map to: ids and scores; of pieces with the same symbols, the last counts.
+
+        Args:
+            old: The pieces that are removed, by id, if the model uses them.
+            new: Pieces that are added, and their scores, in ascending order of the ids; all that are not unique.
+        """
+        symbols, tokens = deepcopy(self._symbols), self._tokens.copy()
+        for id, piece in old.items():
+            text = symbols.of_text(piece)
+            if text in tokens and tokens[text][0] == id:
+                del tokens[text]
+        texts = symbols.of_pieces([piece for piece, _ in new.values()])
+        for text, (id, (_, score)) in zip(texts, new.items(), strict=True):
+            if text not in tokens or tokens[text][0] < id:
+                tokens[text] = (id, score)
+        return symbols, tokens
 
     @cached_property
     def _pairs(self) -> set[str]:
@@ -120,18 +151,20 @@ class Unigram:
         length = len(symbols)
         totals = [0.0] + [LOWEST] * length
         starts = [0] * (length + 1)
-        ids = [self._unknown[0]] * (length + 1)
-        tokens, sizes = self._tokens.get, self._sizes.get
+        ids = [self.unknown[0]] * (length + 1)
+        tokens = self._tokens.get
+        # To sort all pieces by their beginnings takes longer than to try all lengths in a short text.
+        sizes = self._sizes.get if length > _SHORT else lambda *_: range(1, length + 1)
         for start in range(length):
             before = totals[start]
             for size in sizes(symbols[start : start + 2], ONE):
                 end = start + size
                 if end > length:
                     break
-                token = tokens(symbols[start:end]) or (self._unknown if size == 1 else None)
+                token = tokens(symbols[start:end]) or (self.unknown if size == 1 else None)
                 if token is not None and before + token[1] > totals[end]:
                     totals[end], starts[end], ids[end] = before + token[1], start, token[0]
-        return merge_runs(_trace_back(ids, starts), self._unknown[0]) if symbols else []
+        return merge_runs(_trace_back(ids, starts), self.unknown[0]) if symbols else []
 
 
 def _trace_back(ids: Sequence[int], starts: Sequence[int]) -> list[int]:
@@ -175,32 +208,28 @@ def _sizes(pieces: Iterable[str]) -> dict[str, tuple[int, ...]]:
     return {start: tuple(sorted(lengths)) for start, lengths in sizes.items()}
 
 
-def make_unigram(spec: TokenizerSpec, settings: Settings, unknown_id: int) -> Unigram:
+def make_unigram(spec: TokenizerSpec, settings: Settings) -> Unigram:
     """Build the model from the declared tokenizer and its effective settings.
 
     Raises:
         BrokenFileError: If llama.cpp refuses the file.
     """
     # subtle: declared types determine which pieces are used, and effective types which of them have the score 0.
-    types = spec.types or [TokenType.NORMAL] * len(settings.pieces)
-    scores = array("f", spec.scores or [0.0] * len(settings.pieces))
-    listed = list(zip(settings.pieces, types, settings.attributes, scores, strict=True))
-    user_defined = Attribute.USER_DEFINED.value
-    tokens = {
-        piece: (id, 0.0 if attribute & user_defined else score)
-        for id, (piece, type, attribute, score) in enumerate(listed)
-        if type in MATCHED
-    }
+    pieces, types = settings.pieces, spec.types or [TokenType.NORMAL] * len(settings.pieces)
+    scores = array("f", spec.scores or [0.0] * len(pieces))
+    unknown = unknown_score(compress(scores, map(IS_NORMAL, types)))
+    for id in find_bits(settings.attributes, Attribute.USER_DEFINED):
+        scores[id] = 0.0
+    tokens = dict(compress(zip(pieces, enumerate(scores), strict=True), map(MATCHED.__contains__, types)))
     normalizer = UnigramNormalizer(
         Charsmap(spec.charsmap) if spec.charsmap is not None else None,
-        [piece.encode("utf-8", "surrogateescape") for piece, type, *_ in listed if type == TokenType.USER_DEFINED],
+        [to_bytes(pieces[id]) for id in ids_of_type(types, TokenType.USER_DEFINED)],
         merges_spaces=settings.remove_extra_whitespaces,
         prefixes_space=settings.add_space_prefix,
         overlong=settings.decodes_overlong,
     )
-    unknown = unknown_score(score for _, type, _, score in listed if type == TokenType.NORMAL)
-    model = Unigram(tokens, (unknown_id, unknown), normalizer, nfc=settings.nfc)
-    if len(listed) > DEFAULT_UNKNOWN_ID:
+    model = Unigram(tokens, (settings.special_ids.get("unk", NO_TOKEN), unknown), normalizer, nfc=settings.nfc)
+    if len(pieces) > DEFAULT_UNKNOWN_ID:
         _encode_newline(model)
     elif DEFAULT_UNKNOWN_ID in _encode_newline(Unigram(tokens, (DEFAULT_UNKNOWN_ID, unknown), normalizer)):
         raise BrokenFileError("the vocabulary is too small: it has no token for a newline; llama.cpp refuses the file")

@@ -103,11 +103,15 @@ def _scores(document: Document) -> dict[str, float]:
         raise document.broken("model.vocab", "must be a list")
     scores: dict[str, float] = {}
     for id, entry in enumerate(entries):
-        match entry:
-            case [str(piece), float(score) | int(score)] if abs(score) < _MAX_SCORE and piece not in scores:
-                scores[piece] = score
-            case _:
-                raise document.broken("model.vocab", f"entry {id} must be a unique piece and its score")
+        try:
+            piece, score = entry
+        except (TypeError, ValueError):
+            piece = score = None
+        # `match` takes three times as long.
+        is_scored = isinstance(score, float | int) and abs(score) < _MAX_SCORE
+        if not is_scored or not isinstance(piece, str) or piece in scores:
+            raise document.broken("model.vocab", f"entry {id} must be a unique piece and its score")
+        scores[piece] = score
     return scores
 
 
