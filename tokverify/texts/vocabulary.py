@@ -12,7 +12,7 @@ from tokverify.engine.piece_index import index_pieces
 from tokverify.engine.special_text import BYTE_SPELLINGS
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.run import PieceDifference, VocabularyDifference
-from tokverify.spec import TokenType, ids_of_type
+from tokverify.spec import TokenType, TokenTypes, ids_of_type
 from tokverify.texts.batch import NotComparedError
 from tokverify.tokenizer import BytesListing, Declaring, Tokenizer, TypeListing, pieces_of, why_hidden
 
@@ -149,9 +149,15 @@ def types_of(tokenizer: Tokenizer) -> Sequence[TokenType]:
         raise NotComparedError(f"the types of tokens: {error}") from error
     if types is None:
         raise NotComparedError(f"the types of tokens: {tokenizer.name} does not know them")
-    return list(map(to_type, types))
+    values = (
+        types.values if isinstance(types, TokenTypes) else bytes(value if value in _TYPES else 0 for value in types)
+    )
+    return TokenTypes(values.translate(_KNOWN))
 
 
 def to_type(value: int) -> TokenType:
     """Return the type that a file declares; a token of an unknown type represents nothing, as in llama.cpp."""
     return _TYPES.get(value, TokenType.UNUSED)
+
+
+_KNOWN = bytes(map(to_type, range(256)))

@@ -60,10 +60,16 @@ def read_spec(path: Path | str, content: bytes | None = None) -> TokenizerSpec:
     path = Path(path)
     message = _parse(path, read_file(path) if content is None else content)
     _require_expressible(path, message)
-    types = [_type(piece.piece, piece.type) for piece in message.pieces]
+    types = [piece.type for piece in message.pieces]
     scores = array("f", [piece.score for piece in message.pieces])
     _require_valid(path, types, scores)
-    tokens = [_token(piece.piece, type) for piece, type in zip(message.pieces, types, strict=True)]
+    tokens = [piece.piece.decode("utf-8", "surrogateescape") for piece in message.pieces]
+    for id in ids_of_type(types, TokenType.USER_DEFINED):
+        if _is_found(tokens[id]):
+            # llama.cpp matches user-defined pieces in the text before spaces are escaped.
+            tokens[id] = unescape_spaces(tokens[id])
+        else:
+            types[id] = TokenType.NORMAL
     config = dict.fromkeys(("add_bos_token", "add_eos_token"), True) if is_xlm_roberta(path) else read_config(path)
     return TokenizerSpec(
         model=GGUF_MODELS[message.trainer_spec.model_type],
@@ -180,25 +186,20 @@ def _require_expressible(path: Path, message: Message) -> None:
 
 
 def _require_valid(path: Path, types: Sequence[int], scores: Sequence[float]) -> None:
-    for id, (type, score) in enumerate(zip(types, scores, strict=True)):
-        if type not in _TYPES:
-            raise BrokenFileError(f"{path}: the type of piece {id} is {type}, not 1 to 6; download it again")
-        if not math.isfinite(score):
-            raise BrokenFileError(f"{path}: the score of piece {id} is {score}; it must be finite; download it again")
+    if not _TYPES.issuperset(types):
+        id = next(id for id, type in enumerate(types) if type not in _TYPES)
+        raise BrokenFileError(f"{path}: the type of piece {id} is {types[id]}, not 1 to 6; download it again")
+    if not all(map(math.isfinite, scores)):
+        id = next(id for id, score in enumerate(scores) if not math.isfinite(score))
+        raise BrokenFileError(f"{path}: the score of piece {id} is {scores[id]}; it must be finite; download it again")
 
 
-def _type(piece: bytes, type: int) -> int:
+def _is_found(piece: str) -> bool:
+    """Whether sentencepiece can find a user-defined piece in a text."""
     # subtle: in the text in which sentencepiece looks for user-defined pieces, each space is a `▁`. So it never finds
     # one that contains a space (Grok 1 has runs of them), and treats `▁` itself like a piece. llama.cpp would split
     # texts at them.
-    is_found = b" " not in piece and piece != ESCAPED_SPACE.encode()
-    return TokenType.NORMAL if type == TokenType.USER_DEFINED and not is_found else type
-
-
-def _token(piece: bytes, type: int) -> str:
-    text = piece.decode("utf-8", "surrogateescape")
-    # llama.cpp matches user-defined pieces in the text before spaces are escaped.
-    return unescape_spaces(text) if type == TokenType.USER_DEFINED else text
+    return " " not in piece and piece != ESCAPED_SPACE
 
 
 def _special_ids(
