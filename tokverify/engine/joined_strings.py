@@ -182,11 +182,11 @@ def longest_and_total(strings: Sequence[str]) -> tuple[int, int]:
 
 
 def placeholders_of(pieces: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the index of each long piece, and how many characters of it its placeholders would contain."""
+    """Return the index of each long piece with placeholders, and how many characters these would contain in all."""
     if isinstance(pieces, JoinedStrings):
         return pieces.placeholders
     long = ((id, piece) for id, piece in enumerate(pieces) if len(piece) > _SHORT)
-    return [(id, count_placeholders(piece) * len(piece)) for id, piece in long]
+    return [(id, count * len(piece)) for id, piece in long if (count := count_placeholders(piece))]
 
 
 def find_differing(left: Sequence[object], right: Sequence[object]) -> list[int]:

@@ -190,7 +190,7 @@ class _Loader:
                 self._override(f"{role} id", id, None, f"llama.cpp ignores what is out of range for {size:,} tokens")
         return ids
 
-    def _added_tokens(self, attributes: Sequence[int]) -> tuple[AddedToken, ...]:
+    def _added_tokens(self, attributes: bytes | bytearray) -> tuple[AddedToken, ...]:
         ids = sort_longest_first(find_bits(attributes, SPECIAL | Attribute.USER_DEFINED.value), self.pieces)
         lstrip, rstrip = self._find_stripping(ids) if self.family.in_llama_cpp else (set(), set())
         return tuple(
