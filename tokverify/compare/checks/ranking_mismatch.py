@@ -15,7 +15,7 @@ from tokverify.compare.ranking_difference import (
 from tokverify.compare.repair import FIX, set_flag
 from tokverify.compare.rule import rule, to_finding
 from tokverify.compare.subject import Subject
-from tokverify.engine.attribute import Attribute
+from tokverify.engine.attribute import Attribute, find_all
 from tokverify.engine.deviating_encoder import DeviatingEncoder
 from tokverify.engine.deviation import Deviation
 from tokverify.report.finding import ERROR, INFO, Finding
@@ -72,9 +72,13 @@ def _check_ignore_merges(subject: Subject, *, expected: bool) -> Iterator[Findin
     actual = subject.settings.ignore_merges
     if actual == expected:
         return
-    attributes = subject.settings.attributes
-    normal = (id for id in subject.settings.ids.values() if attributes[id] == _NORMAL)
-    texts = filter(None, (from_utf8(subject.encoder.token_bytes(id)) for id in normal))
+    normal, all_bytes = find_all(subject.settings.attributes, _NORMAL), subject.encoder.bytes_of_tokens()
+    ids = {text: id for id in normal if (text := from_utf8(all_bytes[id]))}
+    texts = list(ids)
+    if not actual:
+        # What is one token anyway is also one with the flag.
+        encoded = subject.encoder.encode_many(texts, add_special=False, parse_special=False)
+        texts = [text for text, found in zip(texts, encoded, strict=True) if found != [ids[text]]]
     differing = find_differing_texts(texts, subject.encoder, subject.expected)
     # Other texts differ for another reason, such as a normalizer.
     flipped = DeviatingEncoder.of(subject.encoder, Deviation(ignore_merges=expected))
