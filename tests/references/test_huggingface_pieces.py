@@ -21,7 +21,8 @@ def open_document(document: bytes) -> tokenizers.Tokenizer:
 
 def read_pieces(tokenizer: tokenizers.Tokenizer, document: bytes) -> Sequence[str] | None:
     tables = read_tables(document)
-    return None if tables is None else add_tokens(tables.pieces, tokenizer)
+    pieces = tables.pieces if tables else None
+    return None if pieces is None else add_tokens(pieces, tokenizer)
 
 
 def listed(tokenizer: tokenizers.Tokenizer) -> list[str]:

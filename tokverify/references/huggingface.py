@@ -219,7 +219,8 @@ class HuggingFaceTokenizer:
     @cached_property
     def pieces(self) -> Sequence[str]:
         """Every piece by id; an empty string for an id without a token."""
-        if self.tables and (read := add_tokens(self.tables.pieces, self._tokenizer)):
+        of_model = self.tables.pieces if self.tables else None
+        if of_model is not None and (read := add_tokens(of_model, self._tokenizer)):
             return read
         by_id = list(map(self._tokenizer.id_to_token, range(self._tokenizer.get_vocab_size())))
         pieces = [piece for piece in by_id if piece is not None]

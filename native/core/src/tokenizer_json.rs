@@ -9,10 +9,12 @@ use std::fmt;
 #[derive(Debug)]
 pub struct Tables {
     /// The pieces of the model by id, without added tokens. One that is listed twice counts twice.
-    pub pieces: Joined,
+    ///
+    /// None if the ids are not 0, 1, 2 and so on, or if a piece contains NUL.
+    pub pieces: Option<Joined>,
     /// The merges in their order, each with a space between its two pieces; None if one is written in another way.
     pub merges: Option<Joined>,
-    /// The document with an empty `vocab`, and with empty `merges` if those could be read.
+    /// The document with an empty `vocab` and empty `merges`, as far as those could be read.
     pub rest: Vec<u8>,
     /// The document with its merges as strings; None if they are not all pairs, or one cannot be written as a string.
     pub compact: Option<Vec<u8>>,
@@ -46,16 +48,16 @@ impl Joined {
 
 /// Read the tables of the model.
 ///
-/// None if the document is no tokenizer.json whose ids are 0, 1, 2 and so on; what it means is then up to its library.
-/// None also if a piece contains NUL.
+/// None if neither the pieces nor the merges could be read, or the document is no tokenizer.json with a vocabulary; what
+/// it means is then up to its library.
 #[must_use]
 pub fn read_tables(document: &[u8]) -> Option<Tables> {
     let mut deserializer = serde_json::Deserializer::from_slice(document);
     let model = Field { name: "model", value: ModelTables }.deserialize(&mut deserializer).ok()?;
     deserializer.end().ok()?;
     let vocab = model.vocab?.get();
-    let pieces = order_by_id(Vocab::deserialize(&mut json(vocab)).ok()?)?;
-    let mut emptied = vec![vocab];
+    let pieces = order_by_id(Vocab::deserialize(&mut json(vocab)).ok()?);
+    let mut emptied: Vec<&str> = pieces.iter().map(|_| vocab).collect();
     let mut tables = Tables { pieces, merges: None, rest: Vec::new(), compact: None };
     if let Some(written) = model.merges.map(RawValue::get)
         && let Some(merges) = read_merges(written)
@@ -65,6 +67,9 @@ pub fn read_tables(document: &[u8]) -> Option<Tables> {
             tables.compact = with_strings(document, written, &merges.joined);
         }
         tables.merges = Some(merges.joined);
+    }
+    if emptied.is_empty() {
+        return None;
     }
     tables.rest = without_content(document, emptied);
     Some(tables)
@@ -344,7 +349,9 @@ impl<'de> Visitor<'de> for TextVisitor {
 mod tests {
     use super::*;
 
-    fn read(document: &str) -> Option<(Vec<String>, Option<Vec<String>>, String)> {
+    type Read = (Option<Vec<String>>, Option<Vec<String>>, String);
+
+    fn read(document: &str) -> Option<Read> {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it was a part of a string");
         let list = |joined: Joined| {
             let strings: Vec<_> = text(joined.bytes).split('\0').map(str::to_owned).collect();
@@ -352,7 +359,7 @@ mod tests {
             strings
         };
         let tables = read_tables(document.as_bytes())?;
-        Some((list(tables.pieces), tables.merges.map(list), text(tables.rest)))
+        Some((tables.pieces.map(list), tables.merges.map(list), text(tables.rest)))
     }
 
     fn compact(merges: &str) -> Option<String> {
@@ -362,7 +369,7 @@ mod tests {
     }
 
     fn pieces(document: &str) -> Option<Vec<String>> {
-        read(document).map(|(pieces, ..)| pieces)
+        read(document).and_then(|(pieces, ..)| pieces)
     }
 
     #[test]
@@ -371,21 +378,21 @@ mod tests {
             r#"{"a": [], "model": {"type": "BPE", "vocab": {"b\n": 1, "a": 0}, "merges": [["a", "é"], "b c"]}}"#;
         let rest = r#"{"a": [], "model": {"type": "BPE", "vocab": {}, "merges": []}}"#;
         let merges = vec!["a é".into(), "b c".into()];
-        assert_eq!(read(document), Some((vec!["a".into(), "b\n".into()], Some(merges), rest.into())));
+        assert_eq!(read(document), Some((Some(vec!["a".into(), "b\n".into()]), Some(merges), rest.into())));
     }
 
     #[test]
     fn the_tables_may_be_in_any_order() {
         let document = r#"{"model": {"merges": ["a b"], "x": 1, "vocab": {"a": 0}}, "b": {"vocab": 3}}"#;
         let rest = r#"{"model": {"merges": [], "x": 1, "vocab": {}}, "b": {"vocab": 3}}"#;
-        assert_eq!(read(document), Some((vec!["a".into()], Some(vec!["a b".into()]), rest.into())));
+        assert_eq!(read(document), Some((Some(vec!["a".into()]), Some(vec!["a b".into()]), rest.into())));
     }
 
     #[test]
     fn pieces_of_a_list_have_their_index_as_id() {
         let document = r#"{"model": {"vocab": [["<unk>", 0], ["a", -1.5]]}}"#;
         let rest = r#"{"model": {"vocab": []}}"#;
-        assert_eq!(read(document), Some((vec!["<unk>".into(), "a".into()], None, rest.into())));
+        assert_eq!(read(document), Some((Some(vec!["<unk>".into(), "a".into()]), None, rest.into())));
     }
 
     #[test]
@@ -407,7 +414,7 @@ mod tests {
         ] {
             let document = format!(r#"{{"model": {{"vocab": {{"a": 0}}, "merges": {merges}}}}}"#);
             let rest = format!(r#"{{"model": {{"vocab": {{}}, "merges": {merges}}}}}"#);
-            assert_eq!(read(&document), Some((vec!["a".into()], None, rest)));
+            assert_eq!(read(&document), Some((Some(vec!["a".into()]), None, rest)));
         }
     }
 
@@ -421,6 +428,15 @@ mod tests {
     fn merges_that_the_library_reads_otherwise_as_strings_stay_pairs() {
         for merges in [r#"["a b"]"#, r#"[["a", "b"], "b c"]"#, r##"[["a", "b"], ["#version", "1"]]"##, "[]", "null"] {
             assert_eq!(compact(merges), None);
+        }
+    }
+
+    #[test]
+    fn pieces_that_are_not_numbered_in_order_stay() {
+        for vocab in [r#"{"a": 0, "b": 2}"#, r#"{"a": 0, "b": 0}"#, r#"{"a": 0, "\u0000": 1}"#] {
+            let document = format!(r#"{{"model": {{"vocab": {vocab}, "merges": ["a b"]}}}}"#);
+            let rest = format!(r#"{{"model": {{"vocab": {vocab}, "merges": []}}}}"#);
+            assert_eq!(read(&document), Some((None, Some(vec!["a b".into()]), rest)));
         }
     }
 

@@ -49,7 +49,7 @@ pub fn pack_strings<'py>(joined: &Bound<'py, PyBytes>, is_big_endian: bool) -> B
 type PyJoined<'py> = (Bound<'py, PyBytes>, usize);
 
 /// The rest of a tokenizer.json, its pieces, its merges, and the document with merges as strings.
-type PyTables<'py> = (Bound<'py, PyBytes>, PyJoined<'py>, Option<PyJoined<'py>>, Option<Bound<'py, PyBytes>>);
+type PyTables<'py> = (Bound<'py, PyBytes>, Option<PyJoined<'py>>, Option<PyJoined<'py>>, Option<Bound<'py, PyBytes>>);
 
 /// Return the tables of a tokenizer.json; see `tokenizer_json::read_tables`.
 #[pyfunction]
@@ -58,7 +58,7 @@ pub fn read_tables<'py>(document: &Bound<'py, PyBytes>) -> Option<PyTables<'py>>
     let tables = py.detach(|| tokenizer_json::read_tables(bytes))?;
     let bound = |joined: Joined| (PyBytes::new(py, &joined.bytes), joined.count);
     let compact = tables.compact.map(|bytes| PyBytes::new(py, &bytes));
-    Some((PyBytes::new(py, &tables.rest), bound(tables.pieces), tables.merges.map(bound), compact))
+    Some((PyBytes::new(py, &tables.rest), tables.pieces.map(bound), tables.merges.map(bound), compact))
 }
 
 /// Return the indices at which two lists of strings differ, both joined with NUL, up to the end of the longer one.

@@ -67,6 +67,14 @@ def test_merges_are_converted_alike(merges, monkeypatch):
     assert list(native.merges or ()) == ["a b", "b a"]
 
 
+@pytest.mark.parametrize("vocab", [{"a": 0, "b": 1, "ab": 3}, {"a": 0, "b": 1, "ab": 2, "\0": 3}], ids=["gap", "NUL"])
+def test_merges_are_read_natively_beside_pieces_that_are_not(vocab, monkeypatch):
+    data = write(vocab, [["a", "b"]])
+    native, python = convert_both(data, monkeypatch)
+    assert native == python
+    assert list(native.merges or ()) == ["a b"]
+
+
 def test_a_whole_model_is_read_if_its_merges_are_unusual(monkeypatch):
     data = write({"a": 0, "b": 1, "a b": 2}, [["a", "b"], ["a b", "a"]])
     with pytest.raises(UnsupportedError, match="merge 1 contains a space"):

@@ -17,8 +17,11 @@ class NativeTables(NamedTuple):
 
     rest: bytes
     """The document with an empty `vocab`, and with empty `merges` if those could be read."""
-    pieces: JoinedStrings
-    """The pieces of the model by id, without added tokens. One that is listed twice counts twice."""
+    pieces: JoinedStrings | None
+    """The pieces of the model by id, without added tokens. One that is listed twice counts twice.
+
+    None if the ids have gaps, or if a piece has a NUL.
+    """
     merges: JoinedStrings | None
     """The merges in their order, each with a space between its two pieces; None if one is written in another way."""
     compact: bytes | None
@@ -29,14 +32,15 @@ def read_tables(document: bytes) -> NativeTables | None:
     """Read the tables of a tokenizer.json; other Python threads can run meanwhile.
 
     Returns:
-        None without the native engine, if ids are missing or used twice, or if a piece has a NUL.
+        None without the native engine, or if neither the pieces nor the merges could be read.
     """
     module = usable_native_module()
     found = module.read_tables(document) if module else None
     if found is None:
         return None
     rest, pieces, merges, compact = found
-    return NativeTables(rest, JoinedStrings(*pieces), JoinedStrings(*merges) if merges else None, compact)
+    joined_pieces, joined_merges = (JoinedStrings(*strings) if strings else None for strings in (pieces, merges))
+    return NativeTables(rest, joined_pieces, joined_merges, compact)
 
 
 @runtime_checkable
@@ -68,6 +72,8 @@ class Tables:
         native: NativeTables | None,
         read_model: Callable[[], Mapping[str, Any]],
     ) -> None:
+        self._outline = outline
+        self._has_outlined_vocab = native is None or native.pieces is None
         self._read_model = read_model
         self._pieces = native.pieces if native and isinstance(outline["vocab"], dict) else None
         self.joined_merges = native.merges if native else None
@@ -80,7 +86,7 @@ class Tables:
             index = index_pieces(self._pieces)
             if len(index) == len(self._pieces):
                 return index
-        return self._model.get("vocab")
+        return (self._outline if self._has_outlined_vocab else self._model).get("vocab")
 
     @cached_property
     def merges(self) -> Any:  # noqa: ANN401 - JSON is anything
