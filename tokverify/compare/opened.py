@@ -390,9 +390,9 @@ class Opened:
         document = self.document
         if document is None or not document.is_byte_level:
             return None
-        from tokverify.sources.huggingface.bpe import splitter_of
+        from tokverify.sources.huggingface.bpe import split_all
 
-        return lru_cache(_SPLIT_TEXTS)(splitter_of(document))
+        return lru_cache(_SPLIT_TEXTS)(lambda text: split_all(document, [text])[0])
 
     @property
     def configured_split(self) -> Callable[[str], list[str]] | None:

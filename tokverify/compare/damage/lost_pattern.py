@@ -13,6 +13,7 @@ from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.report.tokenizer_difference import TokenizerDifference
+from tokverify.sources.huggingface.bpe import split_all
 from tokverify.sources.huggingface.document import Document
 from tokverify.sources.nearest_pattern import probe_texts
 from tokverify.text.sequence import thin_out
@@ -137,23 +138,23 @@ def find_foreign_pattern(actual: Encoder, document: Document, facts: Opened) -> 
 @lru_cache(maxsize=2)
 def _split_pieces(pre: str, facts: Opened) -> tuple[list[int], int, int]:
     """Return the pieces that only the reference splits, the number of those that only `pre` does, and of all tried."""
-    split, reference = facts.split, facts.tokenizer
-    own, added = splitter(PRE_TOKENIZERS[pre]), facts.added_tokens or {}
-    lost: list[int] = []
-    gained = tried = 0
-    if split is None or reference is None:
+    split, document = facts.split, facts.document
+    if split is None or document is None or facts.tokenizer is None:
         return [], 0, 0
+    own, added, token_bytes = splitter(PRE_TOKENIZERS[pre]), facts.added_tokens or {}, facts.tokenizer.token_bytes
+    sample = [id for id in thin_out(range(facts.tokenizer.vocab_size), _MOST) if id not in added]
     try:
         if all(own(text) == split(text) for text in probe_texts()):
             return [], 0, 0
-        for id in thin_out(range(reference.vocab_size), _MOST):
-            text = None if id in added else from_utf8(reference.token_bytes(id))
-            # A character is never split.
-            if text and len(text) > 1 and not any(unicodedata.category(character)[0] == "M" for character in text):
-                is_kept, is_whole = len(own(text)) == 1, len(split(text)) == 1
-                tried += 1
-                lost += [id] if is_kept and not is_whole else []
-                gained += is_whole and not is_kept
+        texts = {id: text for id in sample if (text := from_utf8(token_bytes(id))) and _can_be_split(text)}
+        is_whole = [len(words) == 1 for words in split_all(document, texts.values())]
+        is_kept = [len(own(text)) == 1 for text in texts.values()]
     except FAILURES:
         return [], 0, 0
-    return lost, gained, tried
+    lost = [id for id, whole, kept in zip(texts, is_whole, is_kept, strict=True) if kept and not whole]
+    gained = sum(whole and not kept for whole, kept in zip(is_whole, is_kept, strict=True))
+    return lost, gained, len(texts)
+
+
+def _can_be_split(text: str) -> bool:
+    return len(text) > 1 and not any(unicodedata.category(character)[0] == "M" for character in text)

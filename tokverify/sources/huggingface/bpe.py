@@ -7,7 +7,7 @@ piece. The two are equivalent if all merges that can produce a piece are listed 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +83,7 @@ def _find_pre_tokenizer(document: Document, *, adds_bos: bool, ignore_merges: bo
             f"({', '.join(matching)}), it is always {not ignore_merges}",
         )
     if document.takes_nearest:
-        found = list(map(splitter_of(document), probe_texts()))
+        found = split_all(document, probe_texts())
         if names := nearest_names(found, ignore_merges=ignore_merges):
             return choose_name(names, adds_bos=adds_bos, cleans_spaces=document.cleans_spaces)
     raise document.unsupported("pre_tokenizer", explain_no_match(pre_tokens))
@@ -100,14 +100,14 @@ def split_probes(document: Document) -> list[list[str]]:
         return [[piece for piece, _ in pre_tokenize(text)] for text in PROBES]
 
 
-def splitter_of(document: Document) -> Callable[[str], list[str]]:
-    """Return the function that splits a text into the pre-tokens of byte-level BPE."""
+def split_all(document: Document, texts: Iterable[str]) -> list[list[str]]:
+    """Split many texts into the pre-tokens of byte-level BPE; for each by itself, it takes twice as long.
 
-    def split(text: str) -> list[str]:
-        with raised_as(EncodeError, f"{document.source}: pre_tokenizer: cannot split this text", quietly=True):
-            return split_bytes(document.library.pre_tokenizer, text)
-
-    return split
+    Raises:
+        EncodeError: If one cannot be split.
+    """
+    with raised_as(EncodeError, f"{document.source}: pre_tokenizer: cannot split this text", quietly=True):
+        return [split_bytes(document.library.pre_tokenizer, text) for text in texts]
 
 
 def _sentencepiece(document: Document) -> TokenizerSpec:
