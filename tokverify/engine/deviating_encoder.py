@@ -17,7 +17,6 @@ from tokverify.engine.model import Model
 from tokverify.engine.pre_tokenizer import splitter
 from tokverify.engine.settings import resolve
 from tokverify.engine.text_pipeline import TextPipeline
-from tokverify.errors import EncodeError
 from tokverify.spec import TokenizerSpec
 
 _CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
@@ -41,7 +40,7 @@ class DeviatingEncoder(Encoder):
         if deviation.pieces:
             settings, model = _rename(settings, deviation.pieces), None
         settings = replace(settings, added_tokens=deviation.change_added_tokens(spec, settings))
-        if not (deviation.keeps_model or isinstance(model, _NativeMerging)):
+        if not (deviation.keeps_model or isinstance(model, _NativeModel)):
             model = _deviate(spec, settings, deviation, model)
         super().__init__(spec, settings=settings, model=model, normalizers=deviation.normalizers, base=base)
         if deviation.leftmost or deviation.flags or deviation.prefix or deviation.normalized_tokens:
@@ -95,51 +94,37 @@ class DeviatingEncoder(Encoder):
 
 
 def _share_model(encoder: Encoder, deviation: Deviation) -> Model:
-    """Return a model for texts between added tokens: the native one if it encodes them as they are."""
+    """Return a model for texts between added tokens: the native one if it can do what the deviation says."""
     settings = encoder.settings
     gets_texts_as_they_are = settings.family.is_bpe and not settings.escape_whitespaces
-    if gets_texts_as_they_are and encoder.engine.name == NATIVE:
-        if deviation.keeps_model:
-            return _NativeModel(encoder)
-        if deviation.keeps_merging:
-            return _NativeMerging(encoder, deviation)
-    return encoder.model
+    can_be_native = gets_texts_as_they_are and (deviation.keeps_model or deviation.keeps_merging)
+    return _NativeModel(encoder, deviation) if can_be_native and encoder.engine.name == NATIVE else encoder.model
 
 
 class _NativeModel:
-    """The model of an encoder, run by the native engine."""
-
-    def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
-        self._unsplit = Encoder(encoder.spec, settings=replace(encoder.settings, added_tokens=()), base=encoder)
-
-    def encode(self, text: str) -> list[int]:
-        try:
-            return self._unsplit.encode(text)
-        except EncodeError:
-            # The Python engine also encodes surrogates.
-            return self._encoder.model.encode(text)
-
-
-class _NativeMerging:
-    """A byte-pair model that gets other pre-tokens, or looks for whole ones or not; the native engine merges them."""
+    """A byte-pair model, run by the native engine, that may get other pre-tokens, or look for whole ones or not."""
 
     def __init__(self, encoder: Encoder, deviation: Deviation) -> None:
         self._encoder, self._deviation = encoder, deviation
         pre_tokenizer = deviation.change_pre_tokenizer(encoder.settings.pre_tokenizer)
-        self._split = deviation.split_pre_tokens or splitter(pre_tokenizer)
-        self._native = encoder.build_unsplit(pre_tokenizer)
+        self._split = None
+        if not deviation.keeps_model:
+            self._split = deviation.split_pre_tokens or splitter(pre_tokenizer)
+            pre_tokenizer = replace(pre_tokenizer, patterns=())
+        self._native = encoder.build_native_model(pre_tokenizer)
 
     def encode(self, text: str) -> list[int]:
         try:
-            ids, _, failed = self._native.encode_batch(tuple(self._split(text)), False, False, 1)
+            ids, _, failed = self._native.encode_batch(
+                tuple(self._split(text) if self._split else [text]), False, False, 1
+            )
         except ValueError:
             failed = 0
         # The Python engine also encodes surrogates, and parts of characters; and it says on what llama.cpp aborts.
-        return memoryview(ids).cast("I").tolist() if failed is None else self._merging.encode(text)
+        return memoryview(ids).cast("I").tolist() if failed is None else self._in_python.encode(text)
 
     @cached_property
-    def _merging(self) -> Model:
+    def _in_python(self) -> Model:
         encoder = self._encoder
         return _deviate(encoder.spec, encoder.settings, self._deviation, encoder.model) or encoder.model
 

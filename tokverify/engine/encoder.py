@@ -97,17 +97,16 @@ class Encoder(PieceDecoder):
             return EngineChoice(PYTHON, f"the native engine {error}")
         return EngineChoice(NATIVE)
 
-    def build_unsplit(self, pre_tokenizer: PreTokenizer) -> NativeEncoder:
-        """Build a native encoder with a pre-tokenizer, for texts that are one pre-token each; it shares the tables.
+    def build_native_model(self, pre_tokenizer: PreTokenizer) -> NativeEncoder:
+        """Build a native encoder without added tokens, with another pre-tokenizer; it shares the tables.
 
         Raises:
             UnsupportedError: If the native engine does not encode for this tokenizer.
         """
         if self._native is None:
             raise UnsupportedError("the native engine does not encode for this tokenizer")
-        unsplit = replace(pre_tokenizer, patterns=())
         settings = replace(self.settings, added_tokens=())
-        return build_native(self.spec, settings, (self.spec, self._native), pre_tokenizer=unsplit)
+        return build_native(self.spec, settings, (self.spec, self._native), pre_tokenizer=pre_tokenizer)
 
     @property
     def model(self) -> Model:
