@@ -88,9 +88,7 @@ def _splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
 
     @cache
     def scanner() -> Callable[[str], list[Fragment]] | None:
-        is_unusual = any(token.lstrip or token.rstrip or len(token.text) > LONGEST for token in tokens)
-        overlaps = is_unusual or can_overlap(tuple(token.text for token in tokens))
-        return None if overlaps else _scanner(tokens)
+        return _exact_scanner(tuple(tokens))
 
     def split(text: str) -> list[Fragment]:
         # A pattern of thousands of tokens takes longer to build than to split many short texts without it.
@@ -189,6 +187,13 @@ def split_leftmost(
         fragments += [text[done:start], token.id] if start > done else [token.id]
         done = end
     return [*fragments, text[done:]] if done < len(text) else fragments
+
+
+@lru_cache(maxsize=2)  # candidates for a repair mostly have the same added tokens
+def _exact_scanner(tokens: tuple[AddedToken, ...]) -> Callable[[str], list[Fragment]] | None:
+    """Return a scanner; None if it could split otherwise than llama.cpp."""
+    is_unusual = any(token.lstrip or token.rstrip or len(token.text) > LONGEST for token in tokens)
+    return None if is_unusual or can_overlap(tuple(token.text for token in tokens)) else _scanner(tokens)
 
 
 def _scanner(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 MAX_TOTAL_CHARACTERS = 1 << 19
 """The limit for the total length of the tokens; longer ones are assumed to overlap, which is slower and never wrong."""
@@ -21,8 +20,6 @@ _STEPS = 100_000
 _STEPS_PER_CHARACTER = 8
 
 
-# Each candidate for a repair has an encoder, and mostly the same added tokens.
-@lru_cache(maxsize=2)
 def can_overlap(texts: tuple[str, ...]) -> bool:
     """Check whether a token can begin inside another one that is not longer, so that the two algorithms differ.
 

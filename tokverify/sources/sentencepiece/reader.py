@@ -212,7 +212,7 @@ def _special_ids(
         "eos": trainer.eos_piece,
         "pad": trainer.pad_piece,
     }
-    special = {tokens[id]: id for id, type in enumerate(types) if type in {TokenType.CONTROL, TokenType.UNKNOWN}}
+    special = {tokens[id]: id for id in ids_of_type(types, TokenType.CONTROL, TokenType.UNKNOWN)}
     texts = [(role, piece.decode("utf-8", "surrogateescape")) for role, piece in own.items()]
     roles = {role: special[text] for role, text in [*texts, *config.items()] if role in GGUF_ROLES and text in special}
     # The library finds the unknown token by its type only.
