@@ -17,9 +17,9 @@ from tokverify.references.file import open_file
 from tokverify.references.location import repository, repository_of_url
 from tokverify.references.reference import FoundReference
 from tokverify.sources.location import FILE_NAMES, VOCABULARIES, files_in
+from tokverify.sources.stores.choice import model_name, without_part
 from tokverify.sources.stores.location import find_model
 from tokverify.sources.stores.model_file import ModelFile
-from tokverify.sources.stores.quantization import model_name, without_part
 from tokverify.sources.stores.siblings import Sibling, find_sibling
 from tokverify.spec import TokenizerSpec
 

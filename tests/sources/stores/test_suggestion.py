@@ -5,7 +5,7 @@ import pytest
 from support.locations import find_model
 from tokverify.commands.tasks.opening import open_model, open_subject
 from tokverify.errors import TokverifyError
-from tokverify.sources.stores.suggestion import suggest_model
+from tokverify.sources.stores.location import suggest_model
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from tokverify.errors import TokverifyError
 from tokverify.location import Location
 from tokverify.references import FoundReference
 from tokverify.sources.location import find_existing, suggest_file
-from tokverify.sources.stores.location import is_stored, locate
-from tokverify.sources.stores.suggestion import name_of_page
+from tokverify.sources.stores.location import is_stored, locate, name_of_page
 from tokverify.sources.tokenizer_file import kind_of_model
 from tokverify.tokenizer import Tokenizer
 

@@ -1,4 +1,4 @@
-"""Find the files of models, whichever way they are named.
+"""Find the files of models, whichever way they are named, and suggest what is meant by what names none.
 
 A new store needs one module with `find` and `expand`, and one line in `STORES`.
 """
@@ -18,7 +18,6 @@ from tokverify.location import Location, Typed
 from tokverify.sources.location import file_and_rest, find_existing
 from tokverify.sources.stores.choice import model_in, tokenizer_files
 from tokverify.sources.stores.model_file import ModelFile
-from tokverify.sources.stores.suggestion import suggest_model
 
 MAX_MODELS = 1000
 """The limit for the models that one pattern or directory stands for."""
@@ -63,6 +62,15 @@ STORES: Mapping[str, Callable[[], Store]] = {
 _LOCAL = ("ollama:", "lmstudio:", "llamacpp:")
 
 _ADDRESS = re.compile(r"(https?):/+([^/].*\.gguf(?:\?.*)?)", re.IGNORECASE | re.DOTALL)
+
+_REPOSITORY = r"(\w[\w.-]*/\w[\w.-]*)"
+_PAGE = re.compile(
+    rf"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/{_REPOSITORY}(?:/tree/(\w[\w.-]*))?/?(:\w[\w.-]*)?", re.ASCII
+)
+_ON_HUB = re.compile(rf"(?:(?:hub|huggingface|hf\.co):)?({_REPOSITORY}(?::[\w.-]+)?(?:@[\w./-]+)?)", re.ASCII)
+# `expect` is the name of a reference, and a single letter that of a drive.
+_IN_OLLAMA = re.compile(r"(?!expect:)\w[\w.-]+:\w[\w.-]*", re.ASCII)
+_FILE_NAME = re.compile(r"\.(gguf|json|model|tiktoken|txt)(:|$)", re.IGNORECASE)
 
 
 def is_stored(location: str | Path) -> bool:
@@ -169,3 +177,23 @@ def _list_models(paths: Iterable[str], location: str) -> list[str]:
     if len(found) > MAX_MODELS:
         raise TokverifyError(f"{location}: stands for more than {MAX_MODELS:,} files, the limit; name fewer")
     return [str(Path(model)) for model in tokenizer_files(found)]
+
+
+def name_of_page(address: str) -> str | None:
+    """Return the name of the models in the repository whose page on the hub has an address; None for any other."""
+    match = _PAGE.fullmatch(address)
+    if match is None:
+        return None
+    repository, revision, quantization = match.groups()
+    return f"hf:{repository}{quantization or ''}{f'@{revision}' if revision else ''}"
+
+
+def suggest_model(location: str) -> str | None:
+    """Return the name that may be meant by a location that is no file; None if it looks like the name of a file."""
+    if page := name_of_page(location):
+        return page
+    if _FILE_NAME.search(location):
+        return None
+    if match := _ON_HUB.fullmatch(location):
+        return None if Path(match[2]).parent.is_dir() else f"hf:{match[1]}"
+    return f"ollama:{location}" if _IN_OLLAMA.fullmatch(location) else None

@@ -1,6 +1,6 @@
 import pytest
 
-from tokverify.sources.stores.quantization import has_quantization, is_later_part, model_name, without_part
+from tokverify.sources.stores.choice import has_quantization, is_later_part, model_name, without_part
 
 
 @pytest.mark.parametrize(
