@@ -10,7 +10,7 @@ from tokverify.engine.engine_choice import usable_native_module
 from tokverify.engine.joined_strings import JoinedStrings
 from tokverify.sources.gguf.cursor import ValueType, join_strings, split_strings
 from tokverify.sources.gguf.metadata import Value
-from tokverify.sources.gguf.packing import pack_value
+from tokverify.sources.gguf.values import pack_value
 from tokverify.text.utf8 import to_text
 
 STRINGS = st.lists(st.text("aé\0\u2581", max_size=3).map(str.encode) | st.binary(max_size=4), max_size=6)

@@ -18,7 +18,7 @@ from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.sources.gguf import metadata as gguf_metadata
 from tokverify.sources.gguf.cursor import Cursor
 from tokverify.sources.gguf.metadata import Value
-from tokverify.sources.gguf.packing import pack_pair
+from tokverify.sources.gguf.values import pack_pair
 from tokverify.sources.gguf.window import GgufFile, open_gguf
 
 _CHUNK = 16 << 20

@@ -13,8 +13,7 @@ from typing import Any
 from tokverify.engine.families import find_family
 from tokverify.errors import UnsupportedError
 from tokverify.sources.gguf.metadata import Value
-from tokverify.sources.gguf.packing import pack_value
-from tokverify.sources.gguf.values import gguf_values
+from tokverify.sources.gguf.values import gguf_values, pack_value
 from tokverify.spec import TokenizerSpec
 
 ARCHITECTURES = {"llama": "llama", "gpt2": "gpt2", "gemma4": "gemma4", "bert": "bert", "t5": "t5"}
