@@ -156,7 +156,7 @@ def _add_patterns(tokenizer: Tokenizer, patterns: Sequence[str]) -> None:
 
 
 def _cpp_hybrid(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
-    from tokverify.sources.huggingface.cpp_stages import build
+    from tokverify.sources.huggingface.cpp_hybrid import build
 
     pairs = (merge.partition(" ") for merge in spec.merges or ())
     return build(settings.ids, [(left, right) for left, _, right in pairs])

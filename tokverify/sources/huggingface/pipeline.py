@@ -35,8 +35,7 @@ def find_pipeline(tokenizer: Tokenizer) -> Pipeline | None:
 
 def _find_cpp_hybrid(tokenizer: Tokenizer) -> Pipeline | None:
     from tokverify.engine.models.cpp.spacing import piece_bytes
-    from tokverify.sources.huggingface.cpp_hybrid import MODEL, convert_cpp_hybrid
-    from tokverify.sources.huggingface.cpp_stages import is_cpp_hybrid
+    from tokverify.sources.huggingface.cpp_hybrid import MODEL, convert_cpp_hybrid, is_cpp_hybrid
 
     return Pipeline(MODEL, convert_cpp_hybrid, piece_bytes) if is_cpp_hybrid(tokenizer) else None
 

@@ -18,7 +18,7 @@ from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.models.cpp.pattern import words
 from tokverify.engine.models.cpp.vocabulary import CONTINUATION, FIXED, ROLES, SPECIAL, reserved_piece
 from tokverify.report.train import ChecklistPoint
-from tokverify.sources.huggingface import cpp_stages as cpp_library
+from tokverify.sources.huggingface.cpp_hybrid import add_fixed_tokens, build
 from tokverify.tokenizer import tokens_of
 from tokverify.train.corpus import in_short_chunks, read_blocks
 from tokverify.train.trainer import Trained, TrainingPlan, notes_on_size, require_size
@@ -42,8 +42,8 @@ def train(plan: TrainingPlan) -> Trained:
     pieces += learned
     notes = (_UNSUPPORTED, *(f"{note}; the other ids are reserved" for note in notes_on_size(plan, len(pieces))))
     pieces += map(reserved_piece, range(len(pieces), plan.vocab_size))
-    tokenizer = cpp_library.build({piece: id for id, piece in enumerate(pieces)}, merges)
-    cpp_library.add_fixed_tokens(tokenizer)
+    tokenizer = build({piece: id for id, piece in enumerate(pieces)}, merges)
+    add_fixed_tokens(tokenizer)
     config = {f"{role}_token": ROLES[role] for role in ("bos", "eos", "unk", "pad")}
     return Trained(
         "tokenizer.json",
