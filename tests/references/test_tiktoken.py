@@ -16,7 +16,7 @@ from tokverify.references.tiktoken import load
 from tokverify.report.run import vocabularies_differ
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.tiktoken.published import PUBLISHED, digest_of
-from tokverify.sources.tiktoken.ranks import read_ranks
+from tokverify.sources.tiktoken.reader import read_ranks
 from tokverify.spec import TokenizerSpec
 from tokverify.texts.vocabulary import compare_vocabularies
 

@@ -15,7 +15,7 @@ from tokverify.references.reference import FoundReference
 from tokverify.sources.config import special_texts
 from tokverify.sources.location import file_and_rest, read_file
 from tokverify.sources.tiktoken.published import PUBLISHED, Published, find_variant, published_for
-from tokverify.sources.tiktoken.ranks import add_bos_id, read_ranks, special_tokens
+from tokverify.sources.tiktoken.reader import add_bos_id, read_ranks, special_tokens
 from tokverify.spec import AddedToken, TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as, summary
 from tokverify.text.utf8 import to_utf8

@@ -11,6 +11,7 @@ a higher rank, such as `している` of Llama 3 from `いる`.
 
 from __future__ import annotations
 
+import base64
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -19,16 +20,17 @@ from tokverify.engine.byte_level import from_byte_level, spell_bytes, to_byte_le
 from tokverify.engine.pre_search import PROBES, choose_name, explain_no_match, find_matching_names
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import BrokenFileError, UnsupportedError
-from tokverify.sources.config import special_texts, template_fields
+from tokverify.sources.config import declared_tokens, special_texts, template_fields
 from tokverify.sources.location import file_and_rest, read_file
 from tokverify.sources.nearest_pattern import nearest_names, original_name, probe_texts
-from tokverify.sources.tiktoken.published import published_for
-from tokverify.sources.tiktoken.ranks import add_bos_id, read_ranks, special_tokens
-from tokverify.spec import MAX_GAP, TokenizerSpec, TokenType
+from tokverify.sources.tiktoken.published import Published, published_for
+from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
 
 _PATTERN_SECONDS = 5.0
 _LEAST_SECONDS = 0.01
+_MAX_BYTES = 1 << 24
+_MAX_TOKEN_BYTES = 1 << 10
 
 
 def read_spec(path: Path | str) -> TokenizerSpec:
@@ -196,3 +198,61 @@ def split_probes(file: Path, pattern: str, texts: Sequence[str] = PROBES) -> Seq
             matches = compiled.finditer(text, timeout=max(_LEAST_SECONDS, deadline - time.monotonic()))
             pre_tokens.append([to_byte_level(match[0]) for match in matches])
     return pre_tokens
+
+
+def read_ranks(path: Path, data: bytes) -> dict[bytes, int]:
+    """Read a .tiktoken file, each line of which is a token in base64 and its id.
+
+    Raises:
+        BrokenFileError: If it is not one, or violates what the library assumes.
+        UnsupportedError: If it exceeds the limits for the number and the length of tokens.
+    """
+    lines = data.split(b"\n")
+    if len(lines) > MAX_TOKENS or len(data) > _MAX_BYTES:
+        raise UnsupportedError(
+            f"{path}: larger than {MAX_TOKENS:,} tokens or {_MAX_BYTES >> 20} MiB, the limits for a tiktoken vocabulary"
+        )
+    ranks: dict[bytes, int] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        token, rank = _parse_line(path, number, line)
+        if len(token) > _MAX_TOKEN_BYTES:
+            raise UnsupportedError(f"{path}:{number}: a token of more than {_MAX_TOKEN_BYTES:,} bytes, the limit")
+        ranks[token] = rank
+    if len(set(ranks.values())) != len(ranks):
+        raise BrokenFileError(f"{path}: two tokens have the same id")
+    if missing := sum(bytes([byte]) not in ranks for byte in range(256)):
+        raise BrokenFileError(
+            f"{path}: an incomplete tiktoken vocabulary: {missing} of the 256 single bytes are missing"
+        )
+    return ranks
+
+
+def _parse_line(path: Path, number: int, line: bytes) -> tuple[bytes, int]:
+    try:
+        token, rank = line.split()
+        id = int(rank)
+        if 0 <= id < MAX_TOKENS:
+            # Whisper's file has a token without bytes.
+            return b"" if token == b"=" else base64.b64decode(token, validate=True), id
+    except ValueError:
+        pass
+    raise BrokenFileError(f"{path}:{number}: not a token in base64 and its id, which is below {MAX_TOKENS:,}")
+
+
+def special_tokens(path: Path, ranks: Mapping[bytes, int], published: Published) -> dict[str, int]:
+    """Return the special tokens in a config beside the file, and those of the published file if this one is complete.
+
+    A config says more about this copy of a vocabulary, so its texts replace the published ones of the same ids.
+    """
+    taken = set(ranks.values())
+    special = {text: id for text, id in declared_tokens(path).items() if id not in taken}
+    taken |= set(special.values())
+    known = published.special_tokens if len(ranks) == published.size else {}
+    return {text: id for text, id in known.items() if id not in taken and text not in special} | special
+
+
+def add_bos_id(special: Mapping[str, int], published: Published) -> int | None:
+    """Return the id of the token that the original reader begins each text with, or None if it adds none."""
+    return special.get(published.roles["bos"]) if published.add_bos else None
