@@ -12,9 +12,8 @@ from support.paths import ROOT
 from tokverify.sources.load import load_gguf
 from tokverify.spec import AddedToken
 from tokverify.texts import alphabet
-from tokverify.texts.generator import GENERATORS, make_batch, select_usable
+from tokverify.texts.generator import GENERATORS, make_batch, scatter, select_usable
 from tokverify.texts.sample import Sample, Vocabulary, common_vocabulary, vocabulary_of
-from tokverify.texts.stream import scatter
 
 SAMPLE = paths.SAMPLE / "sample.gguf"
 

@@ -7,19 +7,20 @@ and add it to `GENERATORS`; the first line of its docstring becomes its descript
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
 from itertools import islice
+from math import gcd
 from operator import add
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from tokverify.texts import alphabet
 from tokverify.texts.sample import Sample, Vocabulary, vocabulary_of
-from tokverify.texts.stream import MODES, chance, from_ranges, random_mode, scatter, with_random_mode
 from tokverify.tokenizer import Tokenizer
 
-if TYPE_CHECKING:
-    from tokverify.texts.stream import Generator
+Generator: TypeAlias = Callable[[Random, Vocabulary, int], Iterator[Sample]]
+"""Takes random numbers, a vocabulary, and the number of samples that earlier batches took."""
 
 BATCH = 600
 """The approximate number of samples in a batch."""
@@ -30,11 +31,51 @@ _LONG_RUN = 600
 _MANY_WORDS = 300
 """Longer texts than any part that is remembered."""
 
+MODES = ((False, False), (False, True), (True, False), (True, True))
+"""All combinations of `add_special` and `parse_special`."""
+
 _CONTEXTS = (
     "{}", "a{}", "{}a", "a{}a", " {}", "{} ", " {} ", "a {} a", "a  {}  a",
     "\n{}", "{}\n", "\n{}\n", "a \n{}\n a", "\t{}\t",
     ".{}.", "1{}1", "é{}語", "{}{}", "{} {}", "{}\n{}", "{}a{}",
 )  # fmt: skip
+
+
+def random_mode(rng: Random) -> tuple[bool, bool]:
+    """Choose one of `MODES`."""
+    return MODES[int(rng.random() * 4)]
+
+
+def with_random_mode(generate: Callable[[Random, Vocabulary], Iterator[str]]) -> Generator:
+    """Turn a generator of texts into one of samples, each with random options."""
+
+    @wraps(generate)
+    def samples(rng: Random, vocabulary: Vocabulary, start: int) -> Iterator[Sample]:  # noqa: ARG001 - one signature
+        for text in generate(rng, vocabulary):
+            yield Sample(text, *random_mode(rng))
+
+    return samples
+
+
+def scatter(size: int, start: int) -> Iterator[int]:
+    """Yield each number below `size` once, in an evenly scattered order, skipping the first `start` of them."""
+    # Consecutive multiples of a number close to the golden ratio are far apart.
+    stride = next((stride for stride in range(int(size * 0.618), 0, -1) if gcd(stride, size) == 1), 1)
+    return (number * stride % size for number in range(start, size))
+
+
+def chance(rng: Random, probability: float) -> bool:
+    """Return True with the given probability."""
+    return rng.random() < probability
+
+
+def from_ranges(rng: Random, ranges: alphabet.Ranges, length: int) -> str:
+    """Choose `length` characters; each range is equally likely."""
+    characters = []
+    for _ in range(length):
+        first, last = rng.choice(ranges)
+        characters.append(chr(first + int(rng.random() * (last + 1 - first))))
+    return "".join(characters)
 
 
 # Texts that are built from the tokenizer's own vocabulary, or from the files to mutate.

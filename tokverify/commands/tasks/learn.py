@@ -23,10 +23,9 @@ from tokverify.sources.tokenizer_file import read_spec
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.output_file import check_new_file, move_into_place, sync, temporary_beside
 from tokverify.texts.batch import encode_all, ids_or_none
-from tokverify.texts.generator import make_samples
+from tokverify.texts.generator import MODES, make_samples
 from tokverify.texts.mode import Mode
 from tokverify.texts.sample import Sample
-from tokverify.texts.stream import MODES
 from tokverify.tokenizer import Declaring, Tokenizer
 from tokverify.version import __version__
 
