@@ -30,3 +30,12 @@ def test_an_error_is_raised_where_the_result_is_asked_for():
 
     with pytest.raises(BrokenFileError, match="not a tokenizer"):
         Beside(fail).result()
+
+
+def test_a_call_is_not_waited_for_any_longer_than_asked():
+    event = Event()
+    beside = Beside(event.wait)
+    with pytest.raises(TimeoutError):
+        beside.result(0.01)
+    event.set()
+    assert beside.result() is True

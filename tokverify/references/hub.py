@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import replace
 from http import HTTPStatus
 from inspect import signature
 from itertools import islice
 from pathlib import Path
-from threading import Thread
 from typing import Any, TypeVar
 
 from tokverify.errors import TokverifyError
@@ -20,6 +17,7 @@ from tokverify.references.file import open_file
 from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.config import MOST_TEMPLATES
 from tokverify.sources.location import FILE_NAMES
+from tokverify.system.beside import Beside
 from tokverify.system.library_error import raised_as, summary
 
 MAX_SECONDS = 600.0
@@ -128,19 +126,9 @@ def _fetch(repo: str, name: str, revision: str | None, until: float) -> Path:
 
 def _run(request: Callable[[], _Result], until: float) -> _Result:
     """Make a request within the limit; the library would wait for a server that sends slowly, or without an end."""
-    done: Future[_Result] = Future()
-
-    def run() -> None:
-        try:
-            done.set_result(request())
-        except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
-            done.set_exception(error)
-
-    # subtle: a thread that never ends must not keep this process from ending.
-    Thread(target=run, daemon=True).start()
     try:
-        return done.result(max(until - time.monotonic(), 0.0))
-    except FutureTimeoutError:
+        return Beside(request).result(max(until - time.monotonic(), 0.0))
+    except TimeoutError:
         raise TokverifyError(f"the limit for all files is {MAX_SECONDS:g} s") from None
 
 

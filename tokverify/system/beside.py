@@ -1,4 +1,4 @@
-"""Call a function in another thread, beside something that takes longer.
+"""Call a function in another thread, beside something that takes longer, or for no longer than some time.
 
 Python runs one thread at a time, so this only helps if the function spends its time in compiled code that lets other
 threads run, as `hashlib` and the native engine do.
@@ -20,7 +20,8 @@ class Beside(Generic[_T]):
         self._function = function
         self._results: list[_T] = []
         self._error: BaseException | None = None
-        self._thread = Thread(target=self._call)
+        # subtle: a call that never ends must not keep this process from ending.
+        self._thread = Thread(target=self._call, daemon=True)
         self._thread.start()
 
     def _call(self) -> None:
@@ -29,9 +30,11 @@ class Beside(Generic[_T]):
         except BaseException as error:  # noqa: BLE001 - the thread that asks for the result raises it
             self._error = error
 
-    def result(self) -> _T:
-        """Wait for the result, or raise the error of the call."""
-        self._thread.join()
+    def result(self, seconds: float | None = None) -> _T:
+        """Wait for the result, or raise the error of the call; TimeoutError if it has not ended after some time."""
+        self._thread.join(seconds)
+        if self._thread.is_alive():
+            raise TimeoutError
         if self._error:
             raise self._error
         return self._results[0]
