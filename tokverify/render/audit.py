@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from tokverify.render.accepted import acceptance, unused_entries
 from tokverify.render.document import (
     NOUNS,
     SEVERITY_STYLES,
@@ -31,6 +30,7 @@ from tokverify.render.options import RenderOptions
 from tokverify.report.audit import AuditReport, RuleManual, WaivedFinding, audit_exit_code, count_severity, fails_audit
 from tokverify.report.diagnosis import Repair, command_line
 from tokverify.report.finding import Finding, Severity
+from tokverify.report.known_difference import KnownDifference
 from tokverify.text.sequence import group_values
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
@@ -259,3 +259,15 @@ def _list_ranges(ids: Iterable[int], limit: int | None = None) -> str:
     left_out = sum(last - first + 1 for first, last in ranges[len(shown) :])
     text = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in shown)
     return f"{text} and {left_out:,} more" if left_out else text
+
+
+def acceptance(entry: KnownDifference) -> str:
+    """Return why something is accepted, and where."""
+    return f"{entry.reason} ({entry.place})"
+
+
+def unused_entries(entries: Sequence[KnownDifference], what: str) -> Section:
+    """List the entries that accept nothing; `what` is the heading of their codes."""
+    rows = [(message(each.code), code(each.place), message(each.reason)) for each in entries]
+    table = Table([Column(what), Column("entry"), Column("reason")], rows)
+    return Section([table], "Entries of the baseline that accept nothing", Style.WARNING)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from xml.etree.ElementTree import Element
 
-from tokverify.render.accepted import acceptance, unused_entries
 from tokverify.render.alignment import Fold
+from tokverify.render.audit import acceptance, unused_entries
 from tokverify.render.case_text import alignment_lines, shortened
 from tokverify.render.chat_difference import ACTUAL, EXPECTED, TextLine, caret_rows, difference_lines, text_lines
 from tokverify.render.document import (
