@@ -22,6 +22,7 @@ from tokverify.engine.trace import Stretch
 from tokverify.errors import TokverifyError
 from tokverify.report.corpus import CorpusCause
 from tokverify.text.sequence import common_length
+from tokverify.text.utf8 import to_text
 from tokverify.tokenizer import MatchListing, Staged, Tokenizer
 
 MAX_WINDOWS = 8
@@ -85,7 +86,7 @@ class Classifier:
             return CorpusCause.UNKNOWN
         content, other = ours.content(actual), theirs.content(expected)
         if content != other:
-            return compare_texts(_decode(content), _decode(other))
+            return compare_texts(to_text(content), to_text(other))
         return self._compare_segmentation(*self._shorten(actual, expected), after)
 
     def _shorten(self, actual: Sequence[int], expected: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
@@ -108,7 +109,7 @@ class Classifier:
             return CorpusCause.BYTE_FALLBACK
         if ours.pieces(actual) == theirs.pieces(expected):
             return CorpusCause.IDS
-        context = _decode(ours.content((*actual, *after)[:_MAX_CONTEXT]))
+        context = to_text(ours.content((*actual, *after)[:_MAX_CONTEXT]))
         splits = pre_tokens_differ(ours.tokenizer, theirs.tokenizer, context)
         return CorpusCause.PRE_TOKENIZATION if splits else CorpusCause.SEGMENTATION
 
@@ -121,10 +122,6 @@ def compare_texts(actual: str, expected: str) -> CorpusCause:
     if ours == theirs:
         return CorpusCause.SPACES
     return CorpusCause.CASE if _fold(ours) == _fold(theirs) else CorpusCause.OTHER
-
-
-def _decode(content: bytes) -> str:
-    return content.decode("utf-8", "surrogateescape")
 
 
 def _fold(text: str) -> str:

@@ -171,7 +171,7 @@ def _encode_without_user_defined(encoder: Encoder, trace: EncoderTrace, text: st
         if is_special:
             ids += [fragment.id for fragment in run if isinstance(fragment, Match)]
         else:
-            ids += encoder.encode_unsplit(data[run[0].start : run[-1].end].decode("utf-8", "surrogateescape"))
+            ids += encoder.encode_unsplit(to_text(data[run[0].start : run[-1].end]))
     return tuple(_token(encoder, id) for id in ids)
 
 

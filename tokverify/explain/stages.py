@@ -23,6 +23,7 @@ from tokverify.report.explain import (
     list_stretches,
 )
 from tokverify.text.sequence import common_length
+from tokverify.text.utf8 import to_text
 from tokverify.text.visible import code_points
 from tokverify.texts.alignment import compare
 from tokverify.texts.mode import Mode, Modes
@@ -243,7 +244,7 @@ def _compare_pre_tokens(explained: Explanation, exposed: TokenizerStages) -> Ite
             yield StageComparison("pre-tokens", StageOutcome.HIDDEN, note="it has no pre-tokenizer")
             return
         actual = [unescape_spaces(pre_token.text) for pre_token in ours.pre_tokens]
-        expected = [unescape_spaces(text.decode("utf-8", "surrogateescape")) for text in theirs.pre_tokens]
+        expected = [unescape_spaces(to_text(text)) for text in theirs.pre_tokens]
         if actual != expected:
             same = common_length(actual, expected)
             near = slice(max(0, same - 1), same + _BEFORE + 1)
@@ -295,5 +296,5 @@ def explain_exposed(  # noqa: PLR0913 - the optional ones are keywords
 def _record_stretch(stretch: StageStretch) -> ExposedStretch:
     pre_tokens = None
     if stretch.pre_tokens is not None:
-        pre_tokens = tuple(each.decode("utf-8", "surrogateescape") for each in stretch.pre_tokens)
+        pre_tokens = tuple(map(to_text, stretch.pre_tokens))
     return ExposedStretch((stretch.start, stretch.end), stretch.normalized, pre_tokens)

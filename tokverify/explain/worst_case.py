@@ -9,7 +9,7 @@ from tokverify.engine.byte_level import byte_alphabet
 from tokverify.engine.family import Alphabet, Settings
 from tokverify.engine.normalizer import ESCAPED_SPACE, escape_spaces, word_normalizer
 from tokverify.report.inspect import WorstCase
-from tokverify.text.utf8 import has_surrogate
+from tokverify.text.utf8 import has_surrogate, to_bytes
 
 _ROWS = range(0x10000, 0x110000, 0x40)
 """One character for each beginning of four bytes."""
@@ -35,9 +35,7 @@ def find_worst_case(settings: Settings, *, is_gguf: bool = True) -> WorstCase | 
         return None
     prefix = int(settings.add_space_prefix and family.prefixes_space)
     # A space is added after each added token, too; one of two bytes makes room for it.
-    if prefix and any(
-        len(token.text.encode("utf-8", "surrogateescape")) < _SHORTEST for token in settings.added_tokens
-    ):
+    if prefix and any(len(to_bytes(token.text)) < _SHORTEST for token in settings.added_tokens):
         return None
     around = sum(map(len, family.affix_roles(settings)))
     needs_all = _all_bytes_level if is_byte_level else _all_bytes

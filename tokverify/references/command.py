@@ -33,7 +33,7 @@ from tokverify.references.command_protocol import (
 from tokverify.references.piece_bytes import PieceBytes, recognize_storage
 from tokverify.references.reference import FoundReference, Request, find_problem, find_unknown
 from tokverify.spec import TokenType
-from tokverify.text.utf8 import to_utf8
+from tokverify.text.utf8 import to_bytes, to_utf8
 
 COMMANDS_VARIABLE = "TOKVERIFY_COMMANDS"
 """The environment variable with the commands, one per line, that may be run although a configuration names them."""
@@ -215,7 +215,7 @@ class CommandTokenizer:
         if token.type is not TokenType.CONTROL and self._storage:
             return self._storage(token.piece)
         if token.type is TokenType.CONTROL or self._settings is None:
-            return token.piece.encode(errors="surrogateescape")
+            return to_bytes(token.piece)
         attribute = _ATTRIBUTES.get(token.type, Attribute.NORMAL)
         return self._settings.family.token_bytes(token.piece, attribute.value, self._settings)
 

@@ -14,6 +14,7 @@ from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.references.reference import shown_name
 from tokverify.spec import MAX_TOKENS, TokenType
 from tokverify.system.library_error import summary
+from tokverify.text.utf8 import to_text
 
 VERSION = 1
 """The version of the protocol."""
@@ -167,7 +168,7 @@ def _read_token(value: object) -> ListedToken | None:
     if not isinstance(type, str) or type not in _TYPES:
         raise ResponseError(f"{_show(type)} is not a type of tokens; use one of {', '.join(_TYPES)}")
     return ListedToken(
-        require_bytes(value.get("piece")).decode(errors="surrogateescape"),
+        to_text(require_bytes(value.get("piece"))),
         None if represented is None else require_bytes(represented),
         _TYPES[type],
     )

@@ -22,6 +22,7 @@ from tokverify.sources.stores.location import find_model
 from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.stores.siblings import Sibling, find_sibling
 from tokverify.spec import TokenizerSpec
+from tokverify.text.utf8 import to_bytes
 
 PATIENCE = 3.0
 """How many seconds to wait for the hub if the user did not ask for it."""
@@ -230,7 +231,7 @@ def _find_inside(search: _Search) -> FoundReference | None:
         return None
     source = f"tokenizer.huggingface.json in {search.model}"
     try:
-        content = search.spec.huggingface_json.encode("utf-8", "surrogateescape")
+        content = to_bytes(search.spec.huggingface_json)
         found = huggingface.from_json(content, source=source)
     except BrokenFileError as error:
         search.tried.append(str(error))

@@ -37,6 +37,7 @@ from tokverify.references.llama_cpp_worker import FLAGS, ROLES
 from tokverify.references.llama_tokenize import is_program, open_program
 from tokverify.references.reference import FoundReference, Request, find_problem, find_unknown
 from tokverify.spec import AddedToken, TokenizerSpec, TokenTypes
+from tokverify.text.utf8 import to_text
 from tokverify.tokenizer import GenerationEnds
 
 CAVEAT = (
@@ -201,7 +202,7 @@ class LlamaCppTokenizer:
 
 # Nearly all are strings, and there may be hundreds of thousands.
 def _read_piece(value: object) -> str:
-    return value if isinstance(value, str) else require_bytes(value).decode("utf-8", "surrogateescape")
+    return value if isinstance(value, str) else to_text(require_bytes(value))
 
 
 def _read_bytes(value: object) -> bytes:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tokverify.engine.byte_level import byte_pieces, read_bytes
 from tokverify.engine.special_text import BYTE_PIECE
+from tokverify.text.utf8 import to_bytes
 
 PieceBytes = Callable[[str], bytes]
 """Maps a piece to the bytes that it represents inside a text."""
@@ -86,7 +87,7 @@ def _byte_level_decoder() -> PieceBytes:
     def decode(piece: str) -> bytes:
         spelled = read_bytes(piece)
         # A piece with a character outside the alphabet represents itself, as in the library's decoder.
-        return _encode(piece) if spelled is None else spelled
+        return to_bytes(piece) if spelled is None else spelled
 
     return decode
 
@@ -96,7 +97,7 @@ def _wordpiece_decoder(prefix: str) -> PieceBytes:
 
     def decode(piece: str) -> bytes:
         text = piece.removeprefix(prefix) if piece.startswith(prefix) else f" {piece}"
-        return _encode(text)
+        return to_bytes(text)
 
     return decode
 
@@ -105,11 +106,6 @@ def _text_decoder(mark: str | None, *, byte_fallback: bool) -> PieceBytes:
     def decode(piece: str) -> bytes:
         if byte_fallback and (match := BYTE_PIECE.fullmatch(piece)):
             return bytes([int(match[1], 16)])
-        return _encode(piece.replace(mark, " ") if mark else piece)
+        return to_bytes(piece.replace(mark, " ") if mark else piece)
 
     return decode
-
-
-def _encode(piece: str) -> bytes:
-    """Encode a piece whose bytes need not be UTF-8, which are surrogates then."""
-    return piece.encode("utf-8", "surrogateescape")

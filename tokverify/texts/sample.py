@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tokverify.engine.normalizer import unescape_spaces
-from tokverify.text.utf8 import from_utf8, has_surrogate, to_bytes
+from tokverify.text.utf8 import from_utf8, has_surrogate, to_bytes, to_text
 from tokverify.texts import alphabet
 from tokverify.texts.mode import Mode
 from tokverify.texts.vocabulary import bytes_of_tokens, compare_vocabularies
@@ -127,7 +127,7 @@ def _differing_texts(actual: Tokenizer, expected: Tokenizer) -> Iterator[str]:
     for difference in compared.pieces if compared else ():
         for tokenizer, piece in ((actual, difference.actual), (expected, difference.expected)):
             if piece is not None:
-                yield tokenizer.token_bytes(difference.id).decode("utf-8", "surrogateescape")
+                yield to_text(tokenizer.token_bytes(difference.id))
 
 
 def _usable_texts(pieces: Iterable[str]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from tokverify.references.servers.detection import describe_model
 from tokverify.references.servers.http_tokenizer import HttpTokenizer
 from tokverify.spec import MAX_TOKENS
 from tokverify.system.http_pool import AnswerError, Call, HttpPool
+from tokverify.text.utf8 import to_text
 
 CAVEAT = "the server exposes neither which tokens are special nor their pieces, only the bytes that it renders for them"
 
@@ -79,7 +80,7 @@ class LlamaServerTokenizer(HttpTokenizer):
         """
         if not 0 <= id < self.vocab_size:
             return ""
-        return self._token_bytes[id].decode("utf-8", "surrogateescape") or f"<{id}>"
+        return to_text(self._token_bytes[id]) or f"<{id}>"
 
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes that the server renders for a token; none for an id without a token."""

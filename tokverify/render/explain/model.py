@@ -41,6 +41,7 @@ from tokverify.report.explain import (
     Pair,
     Stretch,
 )
+from tokverify.text.utf8 import to_bytes
 from tokverify.text.wording import plural
 
 _FEW_WORDS = 12
@@ -277,7 +278,7 @@ def _draw_steps(stretch: Stretch, items: Sequence[WordGroup | Fold]) -> Iterator
     yield Text(_LEGEND, DIM, overflow="fold")
     yield Text()
     if lattices[0].initial:
-        yield _draw_initial(lattices[0].initial, len(stretch.normalized.encode("utf-8", "surrogateescape")))
+        yield _draw_initial(lattices[0].initial, len(to_bytes(stretch.normalized)))
     reached = _entries_before(stretch)
     for item in items:
         if isinstance(item, Fold):

@@ -32,6 +32,7 @@ from tokverify.sources.sentencepiece.numbering import is_xlm_roberta, renumber
 from tokverify.sources.sentencepiece.plain_piece import with_plain_pieces
 from tokverify.spec import MAX_TOKENS, TokenizerSpec, TokenType, ids_of_type
 from tokverify.system.library_error import raised_as
+from tokverify.text.utf8 import to_text
 
 GGUF_MODELS = {1: "t5", 2: "llama"}
 """`trainer_spec.model_type` -> `tokenizer.ggml.model`."""
@@ -63,7 +64,7 @@ def read_spec(path: Path | str, content: bytes | None = None) -> TokenizerSpec:
     types = [piece.type for piece in message.pieces]
     scores = array("f", [piece.score for piece in message.pieces])
     _require_valid(path, types, scores)
-    tokens = [piece.piece.decode("utf-8", "surrogateescape") for piece in message.pieces]
+    tokens = [to_text(piece.piece) for piece in message.pieces]
     for id in ids_of_type(types, TokenType.USER_DEFINED):
         if _is_found(tokens[id]):
             # llama.cpp matches user-defined pieces in the text before spaces are escaped.
@@ -213,7 +214,7 @@ def _special_ids(
         "pad": trainer.pad_piece,
     }
     special = {tokens[id]: id for id in ids_of_type(types, TokenType.CONTROL, TokenType.UNKNOWN)}
-    texts = [(role, piece.decode("utf-8", "surrogateescape")) for role, piece in own.items()]
+    texts = [(role, to_text(piece)) for role, piece in own.items()]
     roles = {role: special[text] for role, text in [*texts, *config.items()] if role in GGUF_ROLES and text in special}
     # The library finds the unknown token by its type only.
     unknown = ids_of_type(types, TokenType.UNKNOWN)
