@@ -8,22 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from tokverify.chat.text_difference import LineBlock, Stretch, find_differences
 from tokverify.compare.look_alike import ROLES, find_between_signs, find_like_odd_tokens, find_meant
-from tokverify.compare.marker import looks_like_end
+from tokverify.compare.marker import TemplateMarkers, looks_like_end
+from tokverify.engine.family import Settings
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.chat import Conversation, RenderedConversation, Rendering, message_texts
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.text.wording import plural, quote, truncate
 from tokverify.texts.token_text import PLACEHOLDER, STRONG
 from tokverify.tokenizer import Token, Tokenizer
-
-if TYPE_CHECKING:
-    from tokverify.compare.marker import TemplateMarkers
-    from tokverify.engine.family import Settings
 
 _MAX_CONTEXT = 30
 _MAX_KEY = 6

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tokverify.cases.checker import Checker, quote, read_entries, read_fields
+from tokverify.cases.checker import Checker, Readers, quote, read_entries, read_fields
 from tokverify.cases.yaml_node import Mapping, Node, Sequence
 from tokverify.chat.worker import MAX_CHARACTERS
 from tokverify.errors import TokverifyError
@@ -48,7 +48,6 @@ def read_content(path: Path) -> Conversation:
 
 
 def _read(checker: Checker, node: Node, file: str, seen: dict[str, int]) -> Conversation | None:
-
     values = read_fields(checker, node, "conversation", _READERS, ("id",))
     if values is None:
         return None
@@ -62,24 +61,8 @@ def _read(checker: Checker, node: Node, file: str, seen: dict[str, int]) -> Conv
     return Conversation(**values, file=file, line=node.line)
 
 
-def _string(checker: Checker, node: Node, what: str) -> str | None:
-    return checker.string(node, what)
-
-
-def _flag(checker: Checker, node: Node, what: str) -> bool | None:
-    return checker.boolean(node, what)
-
-
-def _messages(checker: Checker, node: Node, what: str) -> list[dict[str, Any]] | None:
-    return _objects(checker, node, what, _message)
-
-
-def _tools(checker: Checker, node: Node, what: str) -> list[dict[str, Any]] | None:
-    return _objects(checker, node, what, partial(_object, what="a tool"))
-
-
 def _objects(
-    checker: Checker, node: Node, what: str, read: Callable[[Checker, Node], dict[str, Any] | None]
+    checker: Checker, node: Node, what: str, *, read: Callable[[Checker, Node], dict[str, Any] | None]
 ) -> list[dict[str, Any]] | None:
     """Read a list of objects; return None if it is not a list or one of them is invalid."""
     items = checker.sequence(node, what)
@@ -115,12 +98,12 @@ def _plain(checker: Checker, node: Node, what: str) -> Any:  # noqa: ANN401 - an
     return checker.string(node, what)
 
 
-_READERS = {
-    "id": _string,
-    "note": _string,
-    "needs": _string,
-    "messages": _messages,
-    "tools": _tools,
-    "add_generation_prompt": _flag,
+_READERS: Readers = {
+    "id": Checker.string,
+    "note": Checker.string,
+    "needs": Checker.string,
+    "messages": partial(_objects, read=_message),
+    "tools": partial(_objects, read=partial(_object, what="a tool")),
+    "add_generation_prompt": Checker.boolean,
     "variables": _object,
 }

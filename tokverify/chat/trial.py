@@ -29,6 +29,7 @@ from tokverify.compare.look_alike import find_invisible, find_look_alikes, list_
 from tokverify.compare.marker import TemplateMarkers, read_template
 from tokverify.compare.opened import Opened
 from tokverify.compare.side import side_of
+from tokverify.engine.encoder import Encoder
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.chat import (
     ChatFinding,
@@ -48,7 +49,6 @@ from tokverify.tokenizer import Tokenizer, tokens_for_display
 
 if TYPE_CHECKING:
     from tokverify.compare.limits.explaining import Explainer
-    from tokverify.engine.encoder import Encoder
 
 TOOL_USE, RAG = "tool_use", "rag"
 
@@ -128,12 +128,8 @@ def try_templates(
 
 
 def _pair_templates(ours: Mapping[str, str], theirs: Mapping[str, str]) -> tuple[Template, ...]:
-    names = [*ours, *sorted(theirs.keys() - ours.keys())]
-    return tuple(_pair_template(name, ours.get(name), theirs.get(name)) for name in names)
-
-
-def _pair_template(name: str, actual: str | None, expected: str | None) -> Template:
-    return Template(name, actual, expected, _compare(actual, expected))
+    pairs = {name: (ours.get(name), theirs.get(name)) for name in [*ours, *sorted(theirs.keys() - ours.keys())]}
+    return tuple(Template(name, *pair, _compare(*pair)) for name, pair in pairs.items())
 
 
 def _compare(actual: str | None, expected: str | None) -> TextDifference | None:

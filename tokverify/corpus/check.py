@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class TokenizerChecker:
         self._classify = classify
         self._limits = limits
         self._modes = Modes(actual, expected)
-        are_ours = _is_ours(actual) and _is_ours(expected)
+        are_ours = isinstance(actual, Encoder) and isinstance(expected, Encoder)
         self.batch_characters = _OUR_BATCH_CHARACTERS if are_ours else BATCH_CHARACTERS
 
     def check(self, documents: Sequence[Document]) -> Checked:
@@ -138,14 +138,8 @@ class _Encoded(NamedTuple):
     """The texts that cannot be encoded."""
 
 
-def _is_ours(tokenizer: Tokenizer) -> TypeGuard[Encoder]:
-    from tokverify.engine.encoder import Encoder
-
-    return isinstance(tokenizer, Encoder)
-
-
 def _encode(tokenizer: Tokenizer, texts: Sequence[str], modes: Sequence[Mode]) -> _Encoded:
-    if _is_ours(tokenizer) and len(set(modes)) == 1:
+    if isinstance(tokenizer, Encoder) and len(set(modes)) == 1:
         try:
             return _Encoded(tokenizer.encode_batch(texts, **modes[0]._asdict()), frozenset())
         except EncodeError:

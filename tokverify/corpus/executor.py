@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import time
+from array import array
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 from tokverify.corpus.document import UnitPart
 from tokverify.corpus.result import Tally
@@ -19,10 +21,6 @@ from tokverify.corpus.work import Worker
 from tokverify.errors import TokverifyError
 from tokverify.system.quick_exit import block_signals
 from tokverify.system.worker_pool import begin_worker
-
-if TYPE_CHECKING:
-    from array import array
-    from multiprocessing.context import SpawnProcess
 
 Rows: TypeAlias = "array[int]"
 """The rows of documents, as in `Document`, as signed 64-bit integers; -1 if one is not known."""

@@ -14,8 +14,10 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import tokenizers
+from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
 
 from tokverify.engine.batch import decode_each, encode_each
@@ -40,9 +42,6 @@ from tokverify.system.beside import Beside
 from tokverify.system.json_input import MAX_MEMORY, fits_memory
 from tokverify.system.library_error import raised_as
 from tokverify.tokenizer import GenerationEnds, TokenizerStages
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 _CHARSMAP = b"precompiled_charsmap"
 # The lookbehind comes second, as a pattern is found fifteen times faster if it begins with fixed text.
@@ -327,8 +326,6 @@ def from_json(  # noqa: PLR0913 - the optional ones are keywords
         BrokenFileError: If it is not a tokenizer.json.
         UnsupportedError: If it exceeds a limit.
     """
-    import tokenizers
-
     if not fits_memory(data):
         raise UnsupportedError(f"{source}: would need more than {MAX_MEMORY >> 20:,} MiB of memory, the limit")
     digest = Beside(lambda: hashlib.sha256(data).hexdigest())
@@ -362,7 +359,6 @@ def from_json(  # noqa: PLR0913 - the optional ones are keywords
 
 def _load_library(data: bytes, source: str, tables: NativeTables | None) -> Tokenizer:
     """Load a tokenizer.json with the library, which reads merges as strings in two thirds of the time."""
-    import tokenizers
 
     def load_from(document: bytes) -> Tokenizer:
         with raised_as(BrokenFileError, f"{source}: tokenizers {tokenizers.__version__} cannot load it", quietly=True):

@@ -36,6 +36,7 @@ from tokverify.references.llama_cpp_library import Library, find_build, find_lib
 from tokverify.references.llama_cpp_worker import FLAGS, ROLES
 from tokverify.references.llama_tokenize import is_program, open_program
 from tokverify.references.reference import FoundReference, Request, find_problem, find_unknown
+from tokverify.sources.stores.location import find_model
 from tokverify.spec import AddedToken, TokenizerSpec, TokenTypes
 from tokverify.text.utf8 import to_text
 from tokverify.tokenizer import GenerationEnds
@@ -273,7 +274,6 @@ def load(request: Request) -> FoundReference:
         BrokenFileError: If llama.cpp cannot load the file.
         TokverifyError: If there is no file.
     """
-    from tokverify.sources.stores.location import find_model
     from tokverify.sources.tokenizer_file import file_of, kind_of_model
 
     build, place = split_build(request.location.text)

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+from tokenizers.processors import TemplateProcessing
 
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import Ranking, Settings
@@ -20,10 +23,6 @@ from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.original_pattern import ORIGINALS
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 from tokverify.system.library_error import raised_as
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-    from tokenizers.models import BPE
 
 CAVEAT = (
     "the reference is rebuilt from the GGUF file's own data: agreement proves that texts are encoded according to that "
@@ -55,8 +54,6 @@ def load(request: Request) -> FoundReference:
 
 def rebuild(spec: TokenizerSpec, settings: Settings) -> FoundReference:
     """Build a reference from a spec and its effective settings; errors as for `load`."""
-    import tokenizers
-
     try:
         tokenizer = build(spec, settings)
     except UnsupportedError as error:
@@ -116,8 +113,6 @@ def _require_utf8(pieces: Sequence[str]) -> None:
 
 
 def _spm(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
-    from tokenizers import Tokenizer, decoders, normalizers
-
     tokenizer = Tokenizer(_fallback_model(settings, merges_by_score(spec, settings)))
     steps = [normalizers.Prepend("▁")] if settings.add_space_prefix else []
     tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Replace(" ", "▁")])
@@ -130,8 +125,6 @@ def _spm(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
 
 def _gemma4(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
     """Merge the whole text by rank, as the model's own tokenizer.json does."""
-    from tokenizers import Tokenizer, decoders, normalizers
-
     tokenizer = Tokenizer(_fallback_model(settings, _merges(spec, settings)))
     tokenizer.normalizer = normalizers.Replace(" ", "▁")
     tokenizer.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
@@ -139,16 +132,12 @@ def _gemma4(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
 
 
 def _byte_level(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
-    from tokenizers import Tokenizer, decoders, models
-
     tokenizer = Tokenizer(models.BPE(dict(settings.ids), _merges(spec, settings), ignore_merges=settings.ignore_merges))
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
 
 
 def _add_patterns(tokenizer: Tokenizer, patterns: Sequence[str]) -> None:
-    from tokenizers import Regex, pre_tokenizers
-
     splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in patterns]
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
@@ -171,10 +160,8 @@ _BUILDERS: Mapping[str, Callable[[TokenizerSpec, Settings], Tokenizer]] = {
 """Pre-tokenizer or algorithm -> the function that builds its tokenizer; the pre-tokenizer takes precedence."""
 
 
-def _fallback_model(settings: Settings, merges: list[tuple[str, str]]) -> BPE:
+def _fallback_model(settings: Settings, merges: list[tuple[str, str]]) -> models.BPE:
     """Build a model that encodes what no piece matches as bytes or as the unknown token."""
-    from tokenizers import models
-
     unk = settings.special_ids.get("unk")
     return models.BPE(
         dict(settings.ids),
@@ -238,8 +225,6 @@ def count_tied(spec: TokenizerSpec, settings: Settings) -> int:
 
 
 def _add_tokens(tokenizer: Tokenizer, settings: Settings) -> None:
-    from tokenizers import AddedToken
-
     tokenizer.add_tokens(
         [
             AddedToken(
@@ -255,8 +240,6 @@ def _add_tokens(tokenizer: Tokenizer, settings: Settings) -> None:
 
 
 def _add_post_processor(tokenizer: Tokenizer, settings: Settings) -> None:
-    from tokenizers.processors import TemplateProcessing
-
     ids = settings.special_ids
     names = {role: _name_in_template(role, settings.pieces[id]) for role, id in ids.items()}
     bos = ["bos"] if settings.add_bos and "bos" in ids else []

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rich.cells import cell_len
+
 from tokverify.render.alignment import Fold
 from tokverify.render.case_text import shortened
 from tokverify.report.chat import TextDifference
@@ -97,8 +99,6 @@ def difference_lines(actual: str, expected: str, difference: TextDifference, *, 
 
 def caret_rows(line: TextLine, width: int | None = None) -> Iterator[tuple[str, str]]:
     """Cut a line into rows of at most `width` terminal cells, each with `^` below the differences, if marking helps."""
-    from rich.cells import cell_len
-
     shown, carets, used = "", "", 0
     is_marked = len({part.changed for part in line.parts}) > 1
     for part in line.parts:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from rich.cells import cell_len
+
 from tokverify.render.document import (
     Bullets,
     Column,
@@ -123,8 +125,6 @@ def _describe_texts(stats: StatsReport, width: int) -> Iterator[Section]:
 
 def _measure_width(table: Table) -> int:
     """Return the width of a table in terminal cells."""
-    from rich.cells import cell_len
-
     lines = [[column.heading for column in table.columns]]
     lines += [list(map(plain, row)) for row in table.rows]
     columns = zip(*lines, strict=True)

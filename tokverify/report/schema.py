@@ -50,7 +50,10 @@ def generate_schema() -> dict[str, Any]:
                 del definition["properties"][name]["default"]
             if text := _descriptions(classes[title]).get(name):
                 definition["properties"][name]["description"] = text
-    branches = [_branch(name, reference["$ref"]) for name, reference in zip(KINDS, references, strict=True)]
+    branches = [
+        {"if": {"properties": {"kind": {"const": name}}}, "then": {"$ref": reference["$ref"]}}
+        for name, reference in zip(KINDS, references, strict=True)
+    ]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A JSON report of tokverify",
@@ -64,10 +67,6 @@ def generate_schema() -> dict[str, Any]:
         "allOf": branches,
         "$defs": definitions,
     }
-
-
-def _branch(name: str, reference: str) -> dict[str, Any]:
-    return {"if": {"properties": {"kind": {"const": name}}}, "then": {"$ref": reference}}
 
 
 def _find_dataclasses(kind: object, found: set[type]) -> None:

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import http.client
 import math
+import socket
 import time
 import weakref
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from string import punctuation
-from typing import TYPE_CHECKING, cast
+from typing import cast
 from urllib.parse import quote, urlsplit
 
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.system.deadline_socket import DeadlineSocket, TooLongError
 from tokverify.system.http_address import REDIRECTS, origin_of, proxy_for, redirected, shown
 from tokverify.system.library_error import summary
-
-if TYPE_CHECKING:
-    import socket
 
 ATTEMPTS = 4
 """How many times a request is sent before its failure counts."""

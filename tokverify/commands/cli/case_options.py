@@ -6,19 +6,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from tokverify.case import SuiteSource
+from tokverify.case import SHIPPED, Case, SuiteSource, is_shipped
 from tokverify.commands.cli.locations import PATH, FilePath
 from tokverify.commands.cli.parameters import Declared, either, option
 from tokverify.commands.cli.stream import write_text
 from tokverify.errors import TokverifyError
 from tokverify.report.tokenizer_difference import NOT_COMPARED, SEVERITIES
-
-if TYPE_CHECKING:
-    from tokverify.case import Case
 
 
 class _Suites(FilePath):
@@ -26,8 +23,6 @@ class _Suites(FilePath):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
         """Keep `shipped` as it is; there must be no file of that name."""
-        from tokverify.case import SHIPPED, is_shipped
-
         return SHIPPED if value == SHIPPED and is_shipped(value) else super().convert(value, param, ctx)
 
 

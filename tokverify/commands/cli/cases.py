@@ -23,6 +23,7 @@ from tokverify.commands.cli.parameters import argument, named, option, takes
 from tokverify.commands.cli.progress import ProgressBar
 from tokverify.commands.cli.stream import render_options, write_text
 from tokverify.text.visible import visible_message
+from tokverify.text.wording import plural
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +117,6 @@ def check(*, paths: Sequence[SuiteSource]) -> None:
     """
     from tokverify.cases.loading import load_suites
     from tokverify.commands.project.configuration_reader import find_configuration
-    from tokverify.text.wording import plural
 
     if not paths and (configuration := find_configuration(Path.cwd())):
         paths = list(dict.fromkeys(suite for model in configuration.models for suite in model.cases))

@@ -31,13 +31,13 @@ from tokverify.commands.cli.progress import StatusLine
 from tokverify.commands.cli.stream import write_stderr, write_text
 from tokverify.render.corpus import describe_differences, describe_progress, progress_to_json
 from tokverify.render.kinds import FORMATS, present
+from tokverify.report.corpus import CorpusProgress
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from tokverify.corpus.plan import Shard
-    from tokverify.report.corpus import CorpusProgress
 
 PROGRESS = ("bar", "json")
 """How progress can be shown."""

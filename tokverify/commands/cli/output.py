@@ -17,6 +17,7 @@ from tokverify.commands.cli.stream import render_options, write_stderr, write_te
 from tokverify.location import Location
 from tokverify.render.kinds import CI_FORMATS, SUFFIXES, Presentation
 from tokverify.render.options import RenderOptions
+from tokverify.system.ci import repository_root
 from tokverify.system.output_file import append_text, check_writable, write_files
 from tokverify.text.visible import visible_message
 
@@ -187,7 +188,6 @@ def render_to(path: Path | None, options: ReportOptions, shown: Presentation, fo
 
 def _ci_options() -> RenderOptions:
     from tokverify.commands.project.configuration_file import locate_configuration
-    from tokverify.system.ci import repository_root
 
     root = repository_root()
     return RenderOptions(root=root, stand_in=locate_configuration(root))

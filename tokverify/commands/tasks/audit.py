@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.commands.tasks.declaration import ModelLocation, open_declaration
 from tokverify.commands.tasks.opening import ReferenceSource, open_reference
@@ -20,9 +19,6 @@ from tokverify.errors import TokverifyError
 from tokverify.report.audit import AuditReport
 from tokverify.report.finding import Severity
 from tokverify.version import __version__
-
-if TYPE_CHECKING:
-    pass
 
 
 def audit_model(  # noqa: PLR0913 - the optional ones are keywords

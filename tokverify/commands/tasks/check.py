@@ -27,6 +27,8 @@ from tokverify.compare.baseline import Baseline, load_known
 from tokverify.compare.opened import OpenedModel, OpenedReference, engine_version
 from tokverify.errors import BrokenFileError, GoneError, TokverifyError, UnsupportedError
 from tokverify.location import Location
+from tokverify.report.audit import AuditReport
+from tokverify.report.chat import ChatReport
 from tokverify.report.check import CheckReport, ModelCheck, Note, Part
 from tokverify.report.run import Report, Side
 from tokverify.report.tokenizer_difference import FAIL_ON, NOT_COMPARED, lowest_severity
@@ -39,8 +41,6 @@ from tokverify.version import __version__
 
 if TYPE_CHECKING:
     from tokverify.commands.project.configuration import ConfiguredModel
-    from tokverify.report.audit import AuditReport
-    from tokverify.report.chat import ChatReport
 
 _VERSION = 1
 

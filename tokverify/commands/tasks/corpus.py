@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -39,9 +38,6 @@ from tokverify.text.wording import list_items, plural
 from tokverify.texts.mode import Mode, Modes
 from tokverify.tokenizer import Tokenizer
 from tokverify.version import __version__
-
-if TYPE_CHECKING:
-    from tokverify.corpus.plan import Plan, Request
 
 
 @dataclass(frozen=True, kw_only=True)

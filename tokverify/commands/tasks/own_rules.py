@@ -7,19 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tokverify.compare.charsmap_difference import find_replaced_differently
 from tokverify.compare.digest import make_difference
+from tokverify.compare.opened import OpenedModel, OpenedReference
 from tokverify.compare.tokenizer_comparison import sort_by_severity
 from tokverify.engine.attribute import ORDINARY
 from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.report.finding import ERROR, WARNING, Finding
 from tokverify.report.run import Report, failing_differences
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
-
-if TYPE_CHECKING:
-    from tokverify.compare.opened import OpenedModel, OpenedReference
 
 _ROLES_AND_SIZES = frozenset(["TV105", "TV106"])
 _CHARSMAP = frozenset(["TV205"])

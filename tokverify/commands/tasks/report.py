@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokverify.cases.loading import load_cases
 from tokverify.commands.tasks.opening import ModelSource, ReferenceSource, open_model, open_reference
@@ -32,9 +31,6 @@ from tokverify.sources.tokenizer_file import kind_of_model
 from tokverify.system.input_file import read_bytes
 from tokverify.text.wording import quote
 from tokverify.version import __version__
-
-if TYPE_CHECKING:
-    from tokverify.report.run import Report
 
 
 def to_json(report: object) -> str:

@@ -21,6 +21,7 @@ from tokverify.compare.baseline import Baseline
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.expectation import expect_of, expect_side
 from tokverify.compare.opened import Opened, OpenedModel, OpenedReference, python_version
+from tokverify.engine.requirement import describe_changes_between
 from tokverify.errors import GoneError
 from tokverify.location import Location
 from tokverify.references.location import EXPECT
@@ -162,8 +163,6 @@ def _excuse(model: OpenedModel, reference: OpenedReference | None) -> str:
     """Say why another build or program gives other ids of the same file; empty for any other reference."""
     if reference is None or not reference.found.reads_model or reference.is_rebuilt:
         return ""
-    from tokverify.engine.requirement import describe_changes_between
-
     build = reference.found.build
     if build and (changes := describe_changes_between(model.spec, model.encoder.settings, build)):
         return f"{changes}; another build is no fault of the file"

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import math
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.sources.gguf.cursor import SIZES, Cursor, ValueType
 from tokverify.sources.gguf.window import GgufFile, open_gguf
 from tokverify.system.content import guess_content
-
-if TYPE_CHECKING:
-    from array import array
 
 
 @dataclass(frozen=True, slots=True)

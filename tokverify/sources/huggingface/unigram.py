@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 from tokverify.sources.huggingface.post_processor import ids_around
 from tokverify.sources.huggingface.space import Spaces, read_spaces
-from tokverify.sources.huggingface.stage import RUNS_OF_SPACES
+from tokverify.sources.huggingface.stage import RUNS_OF_SPACES, Stage
 from tokverify.sources.huggingface.vocabulary import special_ids, vocabulary
 from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
     from tokverify.sources.huggingface.document import Document
-    from tokverify.sources.huggingface.stage import Stage
 
 _MAX_SCORE = 1e38
 """The limit for the magnitude of a score, because GGUF stores scores in single precision."""

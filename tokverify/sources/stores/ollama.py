@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -76,8 +77,6 @@ def expand(pattern: str) -> list[str]:
     Raises:
         TokverifyError: If there are none, or too many.
     """
-    from fnmatch import fnmatchcase
-
     full = pattern if ":" in pattern else f"{pattern}:*"
     names = sorted({name for root in _roots() for name in _names(root) if fnmatchcase(name, full)})
     if not names:
