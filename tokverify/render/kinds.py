@@ -119,6 +119,8 @@ _WRITERS: Mapping[str, Callable[[str, Any, RenderOptions], str]] = {
 }
 """Name of a format -> the function that writes a report of a kind in it."""
 
+FORMAT_NAMES = tuple(_WRITERS)
+
 FORMATS: Mapping[str, Mapping[str, Format]] = {
     kind: {name: partial(write, kind) for name, write in _WRITERS.items()} for kind in _MODULES
 }

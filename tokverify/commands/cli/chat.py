@@ -15,7 +15,7 @@ from tokverify.commands.cli.options import ModelCommand, is_default, model_argum
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.parameters import option, takes
 from tokverify.commands.cli.progress import READING, StatusLine
-from tokverify.render.kinds import FORMATS, present
+from tokverify.render.kinds import present
 from tokverify.report.tokenizer_difference import NOT_COMPARED, SEVERITIES
 
 
@@ -41,7 +41,7 @@ class ChatOptions(ReportOptions):
 
 @click.command(cls=ModelCommand)
 @takes(ChatOptions)
-@report_options(FORMATS["chat"])
+@report_options()
 def chat(options: ChatOptions) -> int:
     """Check the chat templates of MODEL on a set of conversations.
 
@@ -62,7 +62,7 @@ def _chat(options: ChatOptions, waivers: Path | None) -> int:
     from tokverify.compare.baseline import load_known
 
     inputs = [options.model, options.reference, options.conversations, options.content, options.baseline, waivers]
-    check_reports(options, FORMATS["chat"], inputs)
+    check_reports(options, inputs)
     with StatusLine(enabled=not options.quiet) as line:
         line.show(READING)
         report = check_chat(

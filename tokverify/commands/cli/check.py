@@ -29,7 +29,6 @@ from tokverify.commands.cli.options import (
 )
 from tokverify.commands.cli.parameters import option, takes
 from tokverify.commands.cli.several import check_several
-from tokverify.render.kinds import FORMATS
 from tokverify.report.check import Part
 
 
@@ -60,7 +59,7 @@ class CheckOptions(BaselineOptions):
 
 @click.command(cls=ModelCommand)
 @takes(CheckOptions)
-@report_options(FORMATS["check"])
+@report_options()
 def check(options: CheckOptions) -> int:
     """Check cases, static rules and chat templates: one verdict.
 

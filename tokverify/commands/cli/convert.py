@@ -27,7 +27,7 @@ from tokverify.commands.cli.options import (
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.parameters import argument, narrow, option, takes
 from tokverify.commands.cli.progress import ProgressBar, StatusLine
-from tokverify.render.kinds import FORMATS, present
+from tokverify.render.kinds import present
 
 if TYPE_CHECKING:
     from tokverify.report.convert import Conversion
@@ -90,7 +90,7 @@ class LearnOptions(ReportOptions):
 
 @click.command()
 @takes(ConvertOptions)
-@side_report_options(FORMATS["convert"])
+@side_report_options()
 def convert(options: ConvertOptions) -> int:
     """Convert a tokenizer file into another format, and verify it.
 
@@ -117,7 +117,7 @@ def convert(options: ConvertOptions) -> int:
             raise click.UsageError(f"{option_name} needs -r")
     if options.unexplained and options.strict:
         raise click.UsageError("use either --unexplained, which writes the result even if it differs, or --strict")
-    check_reports(options, FORMATS["convert"], [options.source], [options.target])
+    check_reports(options, [options.source], [options.target])
     return write_reports(options, present("convert", _convert(options, options.source)))
 
 
@@ -156,7 +156,7 @@ def _convert(options: ConvertOptions, source: Path) -> Conversion:
 @old_command("convert -r REF -o OUT")
 @click.command()
 @takes(LearnOptions)
-@side_report_options(FORMATS["learn"])
+@side_report_options()
 def learn(options: LearnOptions) -> int:
     """Reconstruct the tokenizer of a reference as a GGUF file.
 
@@ -172,7 +172,7 @@ def learn(options: LearnOptions) -> int:
 
 def learn_reference(options: LearnOptions) -> int:
     """Reconstruct a tokenizer, write the reports, and return the exit code."""
-    check_reports(options, FORMATS["learn"], [options.reference, options.vocabulary], [options.target])
+    check_reports(options, [options.reference, options.vocabulary], [options.target])
     return write_reports(options, present("learn", _reconstruct(options)))
 
 

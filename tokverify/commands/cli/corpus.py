@@ -30,7 +30,7 @@ from tokverify.commands.cli.parameters import argument, named, narrow, option, t
 from tokverify.commands.cli.progress import StatusLine
 from tokverify.commands.cli.stream import write_stderr, write_text
 from tokverify.render.corpus import describe_differences, describe_progress, progress_to_json
-from tokverify.render.kinds import FORMATS, present
+from tokverify.render.kinds import present
 from tokverify.report.corpus import CorpusProgress
 from tokverify.text.wording import plural
 
@@ -259,7 +259,7 @@ def corpus() -> None:
 
 @corpus.command(epilog=_OTHER_COMMANDS)
 @takes(VerifyOptions)
-@report_options(FORMATS["corpus"])
+@report_options()
 def verify(options: VerifyOptions) -> int:
     """Compare MODEL and its reference on all documents in DATA.
 
@@ -295,7 +295,7 @@ def _check_log(options: VerifyOptions) -> int:
 def _verify(options: VerifyOptions) -> int:
     from tokverify.commands.tasks.corpus import verify_corpus
 
-    check_reports(options, FORMATS["corpus"], outputs=[options.distill])
+    check_reports(options, outputs=[options.distill])
     with CorpusProgressLine(options.progress, enabled=not options.quiet) as line:
         report = verify_corpus(
             options.model,
@@ -329,7 +329,7 @@ def status(*, directory: Path, format_name: str | None) -> None:
 
 @corpus.command()
 @takes(MergeOptions)
-@report_options(FORMATS["corpus"])
+@report_options()
 def merge(options: MergeOptions) -> int:
     """Write the report of all results that are stored in DIRECTORIES.
 
@@ -338,19 +338,19 @@ def merge(options: MergeOptions) -> int:
     """
     from tokverify.commands.tasks.corpus_state import merge_corpus
 
-    check_reports(options, FORMATS["corpus"], outputs=[options.distill])
+    check_reports(options, outputs=[options.distill])
     report = merge_corpus(options.directories, options.reference, **options.conclusion())
     return write_reports(options, present("corpus", report))
 
 
 @corpus.command()
 @takes(RetryOptions)
-@report_options(FORMATS["corpus"])
+@report_options()
 def retry(options: RetryOptions) -> int:
     """Retry what could not be read in the runs of --state DIRECTORY, and verify what is missing."""
     from tokverify.commands.tasks.corpus_state import retry_corpus
 
-    check_reports(options, FORMATS["corpus"], outputs=[options.distill])
+    check_reports(options, outputs=[options.distill])
     with CorpusProgressLine(options.progress, enabled=not options.quiet) as line:
         report = retry_corpus(
             options.directory,
@@ -381,7 +381,7 @@ class CanonicalOptions(ReportOptions):
 @old_command("corpus verify MODEL LOG --ids FIELD")
 @click.command()
 @takes(CanonicalOptions)
-@report_options(FORMATS["canonical"])
+@report_options()
 def canonical(options: CanonicalOptions) -> int:
     """Check whether logged ids are the encoding of their own text.
 
@@ -399,7 +399,7 @@ def check_log(options: CanonicalOptions) -> int:
     """Check the ids of a log, write the reports, and return the exit code."""
     from tokverify.commands.tasks.canonical import check_canonical_ids
 
-    check_reports(options, FORMATS["canonical"], [options.log, options.model, options.reference])
+    check_reports(options, [options.log, options.model, options.reference])
     with StatusLine(enabled=not options.quiet) as line:
         report = check_canonical_ids(
             options.log,

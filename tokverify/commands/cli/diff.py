@@ -13,7 +13,7 @@ from tokverify.commands.cli.options import parse_seconds, report_options, seed_o
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.parameters import argument, option, takes
 from tokverify.commands.cli.progress import FuzzLine
-from tokverify.render.kinds import FORMATS, present
+from tokverify.render.kinds import present
 from tokverify.report.diff import Level, Use
 from tokverify.text.wording import suggest_name
 
@@ -68,7 +68,7 @@ class DiffOptions(CaseOptions, ReportOptions):
 
 @click.command()
 @takes(DiffOptions)
-@report_options(FORMATS["diff"])
+@report_options()
 def diff(options: DiffOptions) -> int:
     """Compare two tokenizers, such as an old one A and a new one B.
 
@@ -85,7 +85,7 @@ def diff(options: DiffOptions) -> int:
         raise click.UsageError("use --for without --breaking and --behavior-only: it decides alone")
     if options.breaking and options.behavior_only:
         raise click.UsageError("use either --breaking or --behavior-only; --breaking ids only looks at the ids")
-    check_reports(options, FORMATS["diff"], [options.old, options.new, *options.cases, *options.corpus])
+    check_reports(options, [options.old, options.new, *options.cases, *options.corpus])
     cases = options.load_cases()
     with FuzzLine(enabled=not options.quiet) as line:
         report = diff_tokenizers(

@@ -24,7 +24,7 @@ from tokverify.commands.cli.output import ReportOptions, check_reports, write_re
 from tokverify.commands.cli.parameters import option, takes
 from tokverify.commands.cli.progress import StatusLine
 from tokverify.errors import TokverifyError
-from tokverify.render.kinds import FORMATS, present
+from tokverify.render.kinds import present
 from tokverify.text.command_line import fixed_name
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class FixOptions(ReportOptions):
 
 @click.command(cls=ModelCommand)
 @takes(FixOptions)
-@side_report_options(FORMATS["fix"])
+@side_report_options()
 def fix(options: FixOptions) -> int:
     """Write a copy of MODEL that agrees with its reference.
 
@@ -66,7 +66,7 @@ def fix(options: FixOptions) -> int:
     """
     if not options.fixed and not options.dry_run:
         options = replace(options, fixed=_fixed_beside(options.model))
-    check_reports(options, FORMATS["fix"], [options.model], [options.fixed])
+    check_reports(options, [options.model], [options.fixed])
     return write_reports(options, present("fix", _fix(options)))
 
 

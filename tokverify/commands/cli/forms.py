@@ -45,7 +45,7 @@ from tokverify.commands.cli.several import check_several
 from tokverify.commands.cli.stream import write_gone
 from tokverify.commands.project.configuration import ConfiguredModel
 from tokverify.location import Location
-from tokverify.render.kinds import FORMATS, present
+from tokverify.render.kinds import present
 from tokverify.report.check import Part
 from tokverify.report.tokenizer_difference import FAIL_ON, SEVERITIES, lowest_severity
 
@@ -65,7 +65,7 @@ class StreamOptions(CaseOptions, ReportOptions):
 @old_command("run MODEL --streaming")
 @click.command(cls=ModelCommand)
 @takes(StreamOptions)
-@report_options(FORMATS["stream"])
+@report_options()
 def stream(options: StreamOptions) -> int:
     """Check that decoding ids one by one gives the right text.
 
@@ -82,7 +82,7 @@ def stream_model(options: StreamOptions) -> int:
     """Decode texts id by id, write the reports, and return the exit code."""
     from tokverify.commands.tasks.stream import check_streaming
 
-    check_reports(options, FORMATS["stream"], [options.model, options.reference, *options.cases])
+    check_reports(options, [options.model, options.reference, *options.cases])
     with ProgressBar(enabled=not options.quiet) as progress:
         report = check_streaming(
             options.model,
@@ -115,7 +115,7 @@ class AuditOptions(ReportOptions):
 @click.command(cls=ModelCommand)
 @takes(AuditOptions)
 @explain_option
-@report_options(FORMATS["audit"])
+@report_options()
 def audit(options: AuditOptions) -> int:
     """Check the tokenizer in the GGUF file MODEL with static rules.
 
@@ -156,7 +156,7 @@ def _audit(options: AuditOptions, model: Location) -> int:
     from tokverify.commands.tasks.audit import audit_model
     from tokverify.compare.baseline import load_known
 
-    check_reports(options, FORMATS["audit"], [model, options.reference, options.waivers, options.baseline])
+    check_reports(options, [model, options.reference, options.waivers, options.baseline])
     report = audit_model(
         model,
         options.reference,
@@ -191,7 +191,7 @@ class ConformanceOptions(ReportOptions):
 @old_command("run MODEL -r ENGINE --judge model")
 @click.command()
 @takes(ConformanceOptions)
-@report_options(FORMATS["run"])
+@report_options()
 def conformance(options: ConformanceOptions) -> int:
     """Check that an engine encodes as llama.cpp does.
 
@@ -208,7 +208,7 @@ def check_engine(options: ConformanceOptions) -> int:
     """Check an engine against the model, write the reports, and return the exit code."""
     from tokverify.commands.tasks.conformance import FAIL_ON, check_conformance
 
-    check_reports(options, FORMATS["run"], [options.model])
+    check_reports(options, [options.model])
     with ProgressBar(enabled=not options.quiet) as progress:
         report = check_conformance(
             options.reference,
@@ -255,7 +255,7 @@ class MatrixOptions(CaseOptions, ReportOptions):
 @old_command("run MODEL -r REF -r env:PACKAGES")
 @click.command(cls=ModelCommand)
 @takes(VersionsOptions)
-@report_options(FORMATS["versions"])
+@report_options()
 def versions(options: VersionsOptions) -> int:
     """Show which versions of a library produce which ids.
 
@@ -282,7 +282,7 @@ def compare_with_each(options: MatrixOptions) -> int:
 def _compare(
     options: VersionsOptions | MatrixOptions, references: Sequence[str | None], compare: Callable[..., VersionsReport]
 ) -> int:
-    check_reports(options, FORMATS["versions"], [options.model, *references, *options.cases])
+    check_reports(options, [options.model, *references, *options.cases])
     with ProgressBar(enabled=not options.quiet) as progress:
         report = compare(
             options.load_cases(),

@@ -30,7 +30,7 @@ from tokverify.commands.cli.output import ReportOptions, check_reports, write_re
 from tokverify.commands.cli.parameters import option, takes
 from tokverify.commands.cli.progress import FuzzLine
 from tokverify.commands.cli.stream import write_gone, write_stderr
-from tokverify.render.kinds import FORMATS, present
+from tokverify.render.kinds import present
 from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.system.output_file import check_new_file, check_writable
 from tokverify.text.wording import plural
@@ -96,7 +96,7 @@ class FuzzOptions(ReportOptions):
 
 @click.command(cls=ModelCommand)
 @takes(FuzzOptions)
-@report_options(FORMATS["fuzz"])
+@report_options()
 def fuzz(options: FuzzOptions) -> int:
     """Search for texts that two tokenizers encode differently.
 
@@ -146,7 +146,7 @@ def _check(options: FuzzOptions) -> None:
     if "corpus" in options.generators and not options.corpus:
         raise click.UsageError("--generator corpus mutates the files given with --corpus; name one")
     inputs = [options.model, options.reference, *options.corpus]
-    check_reports(options, FORMATS["fuzz"], inputs)
+    check_reports(options, inputs)
     if options.save:
         check_writable(options.save, inputs)
         check_new_file(options.save, force=options.force)

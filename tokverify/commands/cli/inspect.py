@@ -16,7 +16,7 @@ from tokverify.commands.cli.output import ReportOptions, check_reports, write_re
 from tokverify.commands.cli.parameters import argument, named, option, takes
 from tokverify.commands.cli.progress import ProgressBar
 from tokverify.commands.cli.stream import render_options, write_text
-from tokverify.render.kinds import FORMATS, present
+from tokverify.render.kinds import present
 from tokverify.report.inspect import TokenList
 
 _SHIPPED = "shipped"
@@ -59,7 +59,7 @@ class InspectOptions(StatsOptions):
 @click.command()
 @takes(InspectOptions)
 @named(format_name=old_json_option())
-@report_options(FORMATS["stats"])
+@report_options()
 def inspect(options: InspectOptions) -> int | None:
     """Show MODEL's sizes, token types, special tokens and settings.
 
@@ -129,7 +129,7 @@ class OldStatsOptions(StatsOptions):
 @old_command("inspect MODEL --texts FILE")
 @click.command()
 @takes(OldStatsOptions)
-@report_options(FORMATS["stats"])
+@report_options()
 def stats(options: OldStatsOptions) -> int:
     """Measure how many tokens MODEL needs for texts.
 
@@ -148,7 +148,7 @@ def measure_texts(options: StatsOptions) -> int:
     """Count the tokens of texts, write the reports, and return the exit code."""
     from tokverify.commands.tasks.stats import measure_tokenizers
 
-    check_reports(options, FORMATS["stats"], [options.model, *options.others, *options.files])
+    check_reports(options, [options.model, *options.others, *options.files])
     with ProgressBar(enabled=bool(options.files), what="bytes") as progress:
         report = measure_tokenizers(
             [str(options.model), *options.others],

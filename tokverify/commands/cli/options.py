@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from tokverify.commands.cli.locations import LOCATION, MODEL, PATH, FilePath
 from tokverify.commands.cli.output import STDOUT, ReportFile, ReportOptions
 from tokverify.commands.cli.parameters import Declared, argument, either, named, option
 from tokverify.commands.project.configuration_file import OPTION
+from tokverify.render.kinds import FORMAT_NAMES
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -244,34 +245,34 @@ def json_option() -> Declared:
     return either(format_option(("table", "json")), old_json_option())
 
 
-def report_options(formats: Iterable[str]) -> Callable[[_Command], _Command]:
-    """Add the parameters in `ReportOptions` to a command whose report can be written in these formats."""
+def report_options() -> Callable[[_Command], _Command]:
+    """Add the parameters in `ReportOptions` to a command."""
     output = output_option("the report; a name such as x.json implies the format, `-` is stdout.")
-    return named(format_name=format_option(formats), output=output, **_further_report_options(formats))
+    return named(format_name=format_option(FORMAT_NAMES), output=output, **_further_report_options())
 
 
-def side_report_options(formats: Iterable[str]) -> Callable[[_Command], _Command]:
+def side_report_options() -> Callable[[_Command], _Command]:
     """Add the parameters in `ReportOptions` to a command whose result is another file, which -o names."""
-    return named(format_name=format_option(formats), **_further_report_options(formats))
+    return named(format_name=format_option(FORMAT_NAMES), **_further_report_options())
 
 
-def _further_report_options(formats: Iterable[str]) -> Mapping[str, Declared]:
+def _further_report_options() -> Mapping[str, Declared]:
     reports = option(
         "--report",
         multiple=True,
-        callback=lambda _ctx, _param, values: tuple(parse_report_file(value, list(formats)) for value in values),
+        callback=lambda _ctx, _param, values: tuple(map(parse_report_file, values)),
         metavar="FORMAT=FILE",
         help="Also write the report to this file; `-` is stdout. Can be repeated.",
     )
     return {"reports": reports, "quiet": quiet_option(), "verbose": verbose_option(), "no_color": no_color_option()}
 
 
-def parse_report_file(value: str, formats: Sequence[str]) -> ReportFile:
+def parse_report_file(value: str) -> ReportFile:
     """Parse `FORMAT=FILE`; raise BadParameter if the format is unknown, or the file is missing."""
     name, _, file = value.partition("=")
-    if name not in formats:
+    if name not in FORMAT_NAMES:
         raise click.BadParameter(
-            f"{name!r} is not a format; write FORMAT=FILE, where FORMAT is one of {', '.join(formats)}"
+            f"{name!r} is not a format; write FORMAT=FILE, where FORMAT is one of {', '.join(FORMAT_NAMES)}"
         )
     if not file:
         raise click.BadParameter(f"{value!r} does not name a file; write {name}=FILE, or {name}=- for stdout")

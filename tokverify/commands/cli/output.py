@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from pathlib import Path
@@ -97,25 +97,22 @@ def _to_json(value: object) -> object:
 
 def check_reports(
     options: ReportOptions,
-    formats: Container[str],
     inputs: Iterable[os.PathLike[str] | str | None] = (),
     outputs: Iterable[Path | None] = (),
 ) -> None:
     """Fail before any work is done if the reports that the options name cannot be written; see `check_places`."""
-    check_places(options.report_files(), formats, inputs, outputs)
+    check_places(options.report_files(), inputs, outputs)
 
 
 def check_places(
     reports: Iterable[ReportFile],
-    formats: Container[str],
     inputs: Iterable[os.PathLike[str] | str | None] = (),
     outputs: Iterable[Path | None] = (),
 ) -> None:
-    """Fail before any work is done if reports cannot be written in their format, or would overwrite an input.
+    """Fail before any work is done if reports cannot be written, or would overwrite an input.
 
     Raises:
-        UsageError: If two reports go to one place or to one of `outputs`, the name of a file contradicts its format, or
-            there is no such format of the report.
+        UsageError: If two reports go to one place or to one of `outputs`, or the name of a file contradicts its format.
         TokverifyError: As `check_writable` does.
     """
     inputs = list(inputs)
@@ -123,16 +120,14 @@ def check_places(
     for format_name, path in reports:
         if path is not None:
             check_writable(path, inputs)
-            _check_name(path, format_name, formats)
-        elif format_name not in formats:
-            raise click.UsageError(f"this report cannot be written as {format_name}; choose another format with -f")
+            _check_name(path, format_name)
         place = path.resolve() if path else None
         if place in taken:
             raise click.UsageError(f"two reports go to {path or 'stdout'}; name a file for one of them")
         taken.add(place)
 
 
-def _check_name(path: Path, format_name: str, formats: Container[str]) -> None:
+def _check_name(path: Path, format_name: str) -> None:
     """Fail if people or programs would expect another format in a file of this name."""
     suffix = path.suffix.lower()
     if suffix in _MODEL_SUFFIXES:
@@ -145,10 +140,6 @@ def _check_name(path: Path, format_name: str, formats: Container[str]) -> None:
         raise click.UsageError(
             f"{path}: the name of the file implies the format {fitting[0]}, but the report is written as {format_name};"
             " change one of them"
-        )
-    if format_name not in formats:
-        raise click.UsageError(
-            f"{path}: this report cannot be written as {format_name}; choose another name, or another format with -f"
         )
 
 

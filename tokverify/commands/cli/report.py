@@ -13,7 +13,7 @@ from tokverify.commands.cli.options import model_argument, reference_option, rep
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.parameters import argument, named, takes
 from tokverify.commands.cli.stream import write_text
-from tokverify.render.kinds import FORMATS, SHOWN_KINDS, present
+from tokverify.render.kinds import SHOWN_KINDS, present
 from tokverify.text.visible import visible_message
 
 
@@ -34,7 +34,7 @@ def report() -> None:
 
 @report.command()
 @takes(ShowOptions)
-@report_options(FORMATS["run"])
+@report_options()
 def show(options: ShowOptions) -> int:
     """Show a saved report in any format.
 
@@ -46,7 +46,7 @@ def show(options: ShowOptions) -> int:
     from tokverify.commands.tasks.report import apply_baseline
     from tokverify.report.codec import read_any
 
-    check_reports(options, FORMATS["run"], [options.file, options.baseline], [options.baseline])
+    check_reports(options, [options.file, options.baseline], [options.baseline])
     check_baseline(options)
     if options.baseline:
         result = apply_baseline(options.file, options.baseline, update=options.update_baseline, reason=options.reason)
@@ -65,7 +65,7 @@ class DiffOptions(ReportOptions):
 
 @report.command()
 @takes(DiffOptions)
-@report_options(FORMATS["report diff"])
+@report_options()
 def diff(options: DiffOptions) -> int:
     """Compare two saved reports and show what changed from OLD to NEW.
 
@@ -74,7 +74,7 @@ def diff(options: DiffOptions) -> int:
     """
     from tokverify.commands.tasks.report import diff_reports
 
-    check_reports(options, FORMATS["report diff"], [options.old, options.new])
+    check_reports(options, [options.old, options.new])
     return write_reports(options, present("report diff", diff_reports(options.old, options.new)))
 
 

@@ -50,7 +50,7 @@ from tokverify.commands.project.configuration import Configuration, ConfiguredMo
 from tokverify.commands.project.configuration_file import repository_of, require_inside
 from tokverify.errors import TokverifyError
 from tokverify.location import Location
-from tokverify.render.kinds import FORMATS, present
+from tokverify.render.kinds import present
 from tokverify.system.input_file import relative_path
 from tokverify.system.output_file import check_writable
 
@@ -184,7 +184,7 @@ class RunOptions(CaseOptions, BaselineOptions):
 @click.command(cls=ModelCommand, sections=_SECTIONS)
 @takes(RunOptions)
 @explain_option
-@report_options(FORMATS["run"])
+@report_options()
 def run(options: RunOptions) -> int:
     """Verify the tokenizer in the file MODEL against its reference.
 
@@ -235,7 +235,7 @@ def _configured_reports(configuration: Configuration) -> tuple[ReportFile, ...]:
         TokverifyError: If one is not valid, or outside of the repository.
     """
     try:
-        reports = [parse_report_file(value, list(FORMATS["run"])) for value in configuration.reports]
+        reports = [parse_report_file(value) for value in configuration.reports]
     except click.BadParameter as error:
         raise TokverifyError(f"{configuration.source}: reports: {error.message}") from error
     directory = configuration.source.parent
@@ -252,7 +252,7 @@ def _run(options: RunOptions, model: ConfiguredModel) -> int:
     from tokverify.commands.tasks.check import run_model
 
     inputs = [options.model, options.reference, *options.cases, options.baseline, model.waivers]
-    check_reports(options, FORMATS["run"], inputs, [options.baseline, options.certificate])
+    check_reports(options, inputs, [options.baseline, options.certificate])
     if options.certificate:
         check_writable(options.certificate, [each for each in inputs if each])
     with ProgressBar(enabled=not options.quiet, then="looking for causes") as progress:

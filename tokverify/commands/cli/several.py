@@ -17,7 +17,7 @@ from tokverify.commands.cli.output import (
     write_reports,
 )
 from tokverify.commands.cli.progress import READING, ProgressBar
-from tokverify.render.kinds import FORMATS, present
+from tokverify.render.kinds import present
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ def check_several(
     ]
     baselines = [request.model.baseline for request in requests if request.update_baseline]
     shared, own = _split_reports(options)
-    check_reports(shared, FORMATS["check"], inputs, baselines)
+    check_reports(shared, inputs, baselines)
     for model in models:
-        check_places(name_reports(own, model.name), FORMATS["run"], inputs, [*shared.output_files(), *baselines])
+        check_places(name_reports(own, model.name), inputs, [*shared.output_files(), *baselines])
     # Processes that check several models at a time do not say how far they are.
     first = READING if jobs == 1 or len(models) == 1 else f"checking {plural(len(models), 'model')}"
     with ProgressBar(enabled=not options.quiet, first=first, then="looking for causes") as progress:
