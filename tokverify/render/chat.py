@@ -30,7 +30,7 @@ from tokverify.render.document import (
     code,
     message,
 )
-from tokverify.render.draw_issues import document, not_passed, passed, suite, uncompared_tests
+from tokverify.render.draw_issues import not_passed, passed, suite, uncompared_tests
 from tokverify.render.issue import LEVELS, Check, CiReport, Issue, Level, issue_of, join_lines
 from tokverify.render.options import RenderOptions
 from tokverify.report.chat import (
@@ -363,13 +363,8 @@ def _lines(finding: ChatFinding, report: ChatReport) -> list[str]:
     return lines
 
 
-def render(report: ChatReport) -> str:
-    """Write the findings as JUnit XML; those of severity INFO do not make a test fail."""
-    return document(suites_of(report))
-
-
 def suites_of(report: ChatReport) -> Iterator[Element]:
-    """Yield a suite for each template, and one for what was not checked."""
+    """Yield a suite for each template, and one for what was not checked; findings of severity INFO fail no test."""
     properties = _properties(report)
     if report.not_checked:
         tag = "failure" if fails_unchecked(report) else "skipped"

@@ -28,7 +28,7 @@ from tokverify.render.document import (
     message,
     plain,
 )
-from tokverify.render.draw_issues import document, not_passed, passed, suite
+from tokverify.render.draw_issues import not_passed, passed, suite
 from tokverify.render.issue import Check, CiReport, Issue, Level
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.describe import describe as describe_run
@@ -196,17 +196,14 @@ def _failures(report: CheckReport) -> Iterator[Issue]:
                 )
 
 
-def render(report: CheckReport) -> str:
-    """Write a check as JUnit XML; the findings of an audit make its one test fail."""
-    return document(element for model in report.models for element in _suites(model))
-
-
-def _suites(model: ModelCheck) -> Iterator[Element]:
-    yield suite(f"check {model.name}", {"model": model.source}, [_part_test(model, part) for part in model.parts])
-    if model.run:
-        yield from run_suites(model.run)
-    if model.chat:
-        yield from chat.suites_of(model.chat)
+def suites_of(report: CheckReport) -> Iterator[Element]:
+    """Yield the suites of each model, one with a test for each part; the findings of an audit make its test fail."""
+    for model in report.models:
+        yield suite(f"check {model.name}", {"model": model.source}, [_part_test(model, part) for part in model.parts])
+        if model.run:
+            yield from run_suites(model.run)
+        if model.chat:
+            yield from chat.suites_of(model.chat)
 
 
 def _part_test(model: ModelCheck, part: Part) -> Element:

@@ -59,7 +59,7 @@ _ISSUES: Mapping[str, str] = {**_MODULES, "run": "run.issue"}
 """Name of a kind -> the module whose `to_ci_report` returns its issues."""
 
 _SUITES: Mapping[str, str] = {"run": "run.issue", "check": "check", "chat": "chat"}
-"""Name of a kind -> the module whose `render` writes suites with more tests than one for each issue, if any does."""
+"""Name of a kind -> the module whose `suites_of` makes suites with more tests than one for each issue, if any does."""
 
 
 def _call(module: str, function: str, *arguments: Any) -> Any:  # noqa: ANN401 - those of any function
@@ -98,7 +98,7 @@ def _write_html(kind: str, report: object, options: RenderOptions) -> str:  # no
 
 def _write_junit(kind: str, report: object, options: RenderOptions) -> str:  # noqa: ARG001 - as all formats
     if kind in _SUITES:
-        return str(_call(_SUITES[kind], "render", report))
+        return str(_call("draw_issues", "document", _call(_SUITES[kind], "suites_of", report)))
     return str(_call("draw_issues", "draw_junit", kind, _list_issues(kind, report)))
 
 

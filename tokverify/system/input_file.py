@@ -132,13 +132,13 @@ def read_text(path: Path, content: str, max_bytes: int) -> str:
         raise UnfitContentError(path, line, f"{byte} is not UTF-8; save the file as UTF-8") from error
 
 
-def read_verbatim(path: Path, *, stream: bool = False) -> str:
-    """Read a text to encode, without changing newlines or dropping a byte order mark; `stream` as for `open_input`.
+def read_verbatim(path: Path) -> str:
+    """Read a text to encode, without changing newlines or dropping a byte order mark.
 
     Raises:
         TokverifyError: If it cannot be read, is too large, or is not UTF-8.
     """
-    return decode_verbatim(read_raw(path, stream=stream), str(path))
+    return decode_verbatim(read_raw(path), str(path))
 
 
 def read_raw(path: Path, *, stream: bool = False) -> bytes:

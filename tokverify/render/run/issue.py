@@ -7,7 +7,7 @@ from dataclasses import replace
 from xml.etree.ElementTree import Element
 
 from tokverify.render.case_text import description, headline, known_text, result_alignment
-from tokverify.render.draw_issues import document, not_passed, passed, suite, uncompared_tests
+from tokverify.render.draw_issues import not_passed, passed, suite, uncompared_tests
 from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of, join_lines
 from tokverify.render.run.verdict import count_limit, difference_line, explanation_lines, name_aspect, verdict
 from tokverify.report.finding import Severity
@@ -193,13 +193,11 @@ _TOKENIZERS = "tokenizers"
 _TAGS = {Status.MATCH: "", Status.MISMATCH: "failure", Status.ERROR: "error", Status.KNOWN: "skipped"}
 
 
-def render(report: Report) -> str:
-    """Write a report as JUnit XML; a failure that a baseline accepts counts as skipped, as `xfail` does elsewhere."""
-    return document(suites_of(report))
-
-
 def suites_of(report: Report) -> Iterator[Element]:
-    """Yield the suites of a report: how the tokenizers differ, and the cases."""
+    """Yield the suites of a report: how the tokenizers differ, and the cases.
+
+    A failure that a baseline accepts counts as skipped, as `xfail` does elsewhere.
+    """
     properties = properties_of(report, verdict(report))
     yield from tokenizer_suites(report, properties)
     yield from case_suites(report, properties)
