@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.batch import encode_each
 from tokverify.engine.special_text import BYTE_PIECE
-from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
+from tokverify.errors import BrokenFileError, EncodeError, TokverifyError
 from tokverify.references.reference import FoundReference
 from tokverify.sources.config import generation_end_ids, read_config, special_texts, token_text
 from tokverify.sources.location import read_file
@@ -33,9 +33,7 @@ class SentencePieceTokenizer:
 
     Args:
         processor: The library's tokenizer.
-        around: The ids to add before and after a text, if there is no file; None if they are not known.
-        path: The .model file, if the processor was made from one. Files beside it declare added tokens, special tokens
-            and what to add around a text.
+        path: The .model file. Files beside it declare added tokens, special tokens and what to add around a text.
         content: The content of that file.
     """
 
@@ -43,24 +41,17 @@ class SentencePieceTokenizer:
     parses_special = False
     decodes_as_llama_cpp = False
 
-    def __init__(
-        self,
-        processor: SentencePieceProcessor,
-        around: tuple[list[int], list[int]] | None = None,
-        path: Path | None = None,
-        content: bytes | None = None,
-    ) -> None:
+    def __init__(self, processor: SentencePieceProcessor, path: Path, content: bytes) -> None:
         self._processor = processor
         self.path = path
         self._content = content
-        self._spec: TokenizerSpec | None = None
         self.vocab_size: int = processor.get_piece_size()
-        declared = tokens_beside(path, self.vocab_size) if path else {}
+        declared = tokens_beside(path, self.vocab_size)
         self._beside = {id: token for id, token in declared.items() if id >= self.vocab_size}
         self._added = {text: id for id, (text, type) in self._beside.items() if type is TokenType.USER_DEFINED}
         longest_first = sorted(self._added, key=len, reverse=True)
         self._added_pattern = re.compile(f"({'|'.join(map(re.escape, longest_first))})") if longest_first else None
-        around = self._declared_around(path) if path else around
+        around = self._declared_around(path)
         self.adds_special = around is not None
         self._before, self._after = around or ([], [])
 
@@ -75,13 +66,13 @@ class SentencePieceTokenizer:
             "pad": processor.pad_id(),
         }
         ids = {role: id for role, id in own.items() if id >= 0}
-        texts = special_texts(self.path) if self.path else {}
+        texts = special_texts(self.path)
         return ids | {role: id for role, text in texts.items() if (id := self._id_of(text)) is not None}
 
     def generation_ends(self) -> GenerationEnds:
         """Return EOS, and what the generation_config.json beside the model names."""
         eos = self.special_ids.get("eos")
-        named = generation_end_ids(self.path) if self.path else frozenset()
+        named = generation_end_ids(self.path)
         return GenerationEnds(named if eos is None else named | {eos}, are_all=False)
 
     def _declared_around(self, path: Path) -> tuple[list[int], list[int]] | None:
@@ -115,14 +106,15 @@ class SentencePieceTokenizer:
         """Return what a GGUF file with this tokenizer would declare.
 
         Raises:
-            UnsupportedError: If GGUF cannot express it, or it was not read from a file.
+            UnsupportedError: If GGUF cannot express it.
             BrokenFileError: If the file is damaged.
         """
-        if self.path is None:
-            raise UnsupportedError("the sentencepiece model was not read from a file")
-        # A repair compares many variants of a file with one reference, and reading it takes half a second.
-        self._spec = self._spec or read_spec(self.path, self._content)
         return self._spec
+
+    @cached_property
+    def _spec(self) -> TokenizerSpec:
+        # A repair compares many variants of a file with one reference, and reading it takes half a second.
+        return read_spec(self.path, self._content)
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:  # noqa: ARG002 - the protocol has it
         """Encode a text to ids; control tokens in it are always plain text."""
@@ -254,6 +246,6 @@ def load(place: os.PathLike[str]) -> FoundReference:
         processor = sentencepiece.SentencePieceProcessor(model_proto=model or b"\0")
         # It accepts pieces that are not UTF-8, and fails later.
         processor.id_to_piece(list(range(processor.get_piece_size())))
-    tokenizer = SentencePieceTokenizer(processor, path=path, content=data)
+    tokenizer = SentencePieceTokenizer(processor, path, data)
     versions = {"sentencepiece": sentencepiece.__version__}
     return FoundReference.of_file(tokenizer, path, data, versions=versions, caveat=caveat_of(path))
