@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from tokverify.commands.cli.baseline import baseline_option
-from tokverify.commands.cli.case_options import fail_on_option, reject_aspects
+from tokverify.commands.cli.case_options import baseline_option, fail_on_option, reject_aspects
 from tokverify.commands.cli.configured import choose_model, merge_options
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import ModelCommand, is_default, model_argument, reference_option, report_options

@@ -8,11 +8,12 @@ from pathlib import Path
 import click
 
 from tokverify.case import SuiteSource
-from tokverify.commands.cli.baseline import BaselineOptions, check_baseline
 from tokverify.commands.cli.build_option import llama_cpp_option
 from tokverify.commands.cli.case_options import (
     ASPECTS_HELP,
+    BaselineOptions,
     cases_option,
+    check_baseline,
     fail_on_option,
     max_failures_option,
     strict_option,

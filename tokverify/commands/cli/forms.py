@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokverify.commands.cli.baseline import baseline_option
 from tokverify.commands.cli.case_options import (
     ASPECTS_HELP,
     CaseOptions,
+    baseline_option,
     explain_option,
     fail_on_option,
     ignore_option,

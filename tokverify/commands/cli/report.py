@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from tokverify.commands.cli.baseline import BaselineOptions, check_baseline
+from tokverify.commands.cli.case_options import BaselineOptions, check_baseline
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import model_argument, reference_option, report_options
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports

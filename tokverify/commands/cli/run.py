@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tokverify.commands.cli.baseline import BaselineOptions, check_baseline
 from tokverify.commands.cli.build_option import llama_cpp_option
 from tokverify.commands.cli.case_options import (
     ASPECTS_HELP,
+    BaselineOptions,
     CaseOptions,
+    check_baseline,
     explain_option,
     fail_on_option,
     ignore_option,

@@ -17,9 +17,8 @@ from tokverify.engine.piece_index import listed_pieces
 from tokverify.engine.pre_search import PROBES, choose_name, explain_no_match, find_matching_names
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.sources.huggingface.post_processor import ids_around
 from tokverify.sources.huggingface.space import read_spaces
-from tokverify.sources.huggingface.vocabulary import Vocabulary, special_ids, vocabulary
+from tokverify.sources.huggingface.vocabulary import Vocabulary, ids_around, special_ids, vocabulary
 from tokverify.sources.nearest_pattern import nearest_names, probe_texts, split_bytes
 from tokverify.spec import TokenizerSpec, TokenType, piece_made_by
 from tokverify.system.library_error import raised_as

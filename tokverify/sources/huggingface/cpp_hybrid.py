@@ -12,8 +12,7 @@ from tokverify.engine.models.cpp import pattern as cpp_pattern
 from tokverify.engine.models.cpp.spacing import library_rules
 from tokverify.engine.models.cpp.vocabulary import CONTINUATION, NEWLINES, ROLES, SPECIAL, UNKNOWN, reserved_piece
 from tokverify.sources.huggingface.bpe import join_merges
-from tokverify.sources.huggingface.post_processor import ids_around
-from tokverify.sources.huggingface.vocabulary import special_ids, vocabulary
+from tokverify.sources.huggingface.vocabulary import ids_around, special_ids, vocabulary
 from tokverify.spec import TokenizerSpec, TokenType
 
 if TYPE_CHECKING:

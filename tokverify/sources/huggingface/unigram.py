@@ -10,10 +10,9 @@ from array import array
 from base64 import b64decode
 from typing import TYPE_CHECKING
 
-from tokverify.sources.huggingface.post_processor import ids_around
 from tokverify.sources.huggingface.space import Spaces, read_spaces
 from tokverify.sources.huggingface.stage import RUNS_OF_SPACES, Stage
-from tokverify.sources.huggingface.vocabulary import special_ids, vocabulary
+from tokverify.sources.huggingface.vocabulary import ids_around, special_ids, vocabulary
 from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:

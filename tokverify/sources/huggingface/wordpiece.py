@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.word_splitting import first_difference
-from tokverify.sources.huggingface.post_processor import ids_around
-from tokverify.sources.huggingface.vocabulary import special_ids, vocabulary
+from tokverify.sources.huggingface.vocabulary import ids_around, special_ids, vocabulary
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.visible import visible
 
