@@ -73,7 +73,7 @@ def _to_json(
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
-def make_environment() -> ImmutableSandboxedEnvironment:
+def _make_environment() -> ImmutableSandboxedEnvironment:
     """Return the environment for compiling templates."""
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
@@ -86,7 +86,7 @@ def make_environment() -> ImmutableSandboxedEnvironment:
 
 @cache
 def _compile(source: str) -> Template:
-    return make_environment().from_string(source)
+    return _make_environment().from_string(source)
 
 
 def render(source: str, variables: dict[str, Any], now: str = "") -> dict[str, object]:

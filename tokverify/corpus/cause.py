@@ -224,7 +224,7 @@ def pre_tokens_differ(actual: Tokenizer, expected: Tokenizer, text: str) -> bool
     surrogates stand for bytes that are not UTF-8 (`surrogateescape`); they are ignored.
     """
     text = text.encode("utf-8", "surrogateescape").decode(errors="replace")
-    sides = [(tokenizer, find_boundaries(tokenizer, text)) for tokenizer in (actual, expected)]
+    sides = [(tokenizer, _find_boundaries(tokenizer, text)) for tokenizer in (actual, expected)]
     (ours, our_ends), (theirs, their_ends) = sides
     if our_ends and their_ends:
         return our_ends != their_ends
@@ -233,7 +233,7 @@ def pre_tokens_differ(actual: Tokenizer, expected: Tokenizer, text: str) -> bool
     return bool(their_ends) and not their_ends <= token_ends(ours, text)
 
 
-def find_boundaries(tokenizer: Tokenizer, text: str) -> set[int]:
+def _find_boundaries(tokenizer: Tokenizer, text: str) -> set[int]:
     """Return the byte offset of the end of each pre-token; none if the tokenizer does not show its pre-tokens."""
     try:
         if isinstance(tokenizer, Encoder):

@@ -92,14 +92,14 @@ class FoundExample:
     judgment: str = ""
 
 
-def make_example(example: Example, cause: CorpusCause, comparison: Comparison) -> FoundExample:
+def _make_example(example: Example, cause: CorpusCause, comparison: Comparison) -> FoundExample:
     """Shrink an example while it shows a cause, if both sides can encode its text."""
     outcome = None if comparison.reads_ids or example.text is None else _shrink(example.text, cause, comparison)
     if outcome is None:
         result = _show_ids(example, cause, comparison)
         return FoundExample(result, example.place, frozenset([cause]), shrunk=False)
     result = make_case_result(outcome, comparison.trial, suite=_SUITE, tags=(_SUITE, str(cause)))
-    judgment = judge_outcome(comparison.judge, outcome) if comparison.judge else ""
+    judgment = _judge_outcome(comparison.judge, outcome) if comparison.judge else ""
     return FoundExample(result, example.place, frozenset([cause]), outcome.sample.text != example.text, judgment)
 
 
@@ -141,7 +141,7 @@ def _show_ids(example: Example, cause: CorpusCause, comparison: Comparison) -> C
     )
 
 
-def judge_outcome(judge: Tokenizer, outcome: TrialOutcome) -> str:
+def _judge_outcome(judge: Tokenizer, outcome: TrialOutcome) -> str:
     """Say with which side a third tokenizer agrees about a text."""
     text, add_special, parse_special = outcome.sample
     try:
@@ -161,7 +161,7 @@ def conclude(tally: Tally, comparison: Comparison) -> CorpusReport:
     """
     causes = [cause for cause in CorpusCause if cause in tally.causes]
     found = _merge_same(
-        make_example(example, cause, comparison) for cause in causes for example in tally.causes[cause].examples
+        _make_example(example, cause, comparison) for cause in causes for example in tally.causes[cause].examples
     )
     results = tuple(example.result for example in found)
     is_of_other = comparison.reads_ids and has_ids_of_other_tokenizer(tally)

@@ -130,7 +130,7 @@ def _named(file: CorpusFile) -> CorpusFile:
 
 def _select(location: str, found: Iterable[CorpusFile]) -> FoundFiles:
     files = list(found)
-    known = without_companions([file for file in files if file.format])
+    known = _without_companions([file for file in files if file.format])
     if not files:
         raise TokverifyError(f"{location}: there are no files in it; check the path")
     if not known:
@@ -158,7 +158,7 @@ _METADATA = re.compile(
 )
 
 
-def without_companions(files: Sequence[CorpusFile]) -> list[CorpusFile]:
+def _without_companions(files: Sequence[CorpusFile]) -> list[CorpusFile]:
     """Leave out the files that describe the others, by their names.
 
     A README among texts is a document like the others. If all files look like descriptions, they are the corpus.

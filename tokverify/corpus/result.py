@@ -154,7 +154,7 @@ def add(*tallies: Tally) -> Tally:
 
 
 def _add_causes(left: CauseTally, right: CauseTally) -> CauseTally:
-    return CauseTally(left.documents + right.documents, keep_examples((*left.examples, *right.examples)))
+    return CauseTally(left.documents + right.documents, _keep_examples((*left.examples, *right.examples)))
 
 
 def _add_reasons(left: ReasonTally, right: ReasonTally) -> ReasonTally:
@@ -177,7 +177,7 @@ _TABLES: Mapping[str, Callable[[Any, Any], Any]] = {
 """The tables of a tally, and how to add what two of them say about the same."""
 
 
-def keep_examples(examples: Iterable[Example]) -> tuple[Example, ...]:
+def _keep_examples(examples: Iterable[Example]) -> tuple[Example, ...]:
     """Keep the examples with the smallest hashes, and one of those with the same text."""
     kept: dict[str, Example] = {}
     for example in sorted(examples, key=lambda example: (example.hash, example.place)):

@@ -141,7 +141,7 @@ class WitnessRecorder:
 
     def _add_script_pairs(self, row: int, text: str) -> None:
         if not text.isascii() and self._pairs.add([text]):
-            for feature, excerpt in locate_script_pairs(text):
+            for feature, excerpt in _locate_script_pairs(text):
                 self._keep_feature(row, feature, excerpt)
 
     def _keep_feature(self, row: int, feature: str, excerpt: str) -> None:
@@ -204,7 +204,7 @@ def find_features(pre_tokenizer: PreTokenizer | None, text: str) -> set[str]:
     return {*map(BRANCH.__add__, branches), *map(SCRIPTS.__add__, find_script_pairs(text))}
 
 
-def locate_script_pairs(text: str) -> Iterator[tuple[str, str]]:
+def _locate_script_pairs(text: str) -> Iterator[tuple[str, str]]:
     """Yield the features of a text that are pairs of scripts, from its beginning, each with the text around it."""
     for index, (left, right) in enumerate(pairwise(text)):
         if not (left.isascii() and right.isascii()):

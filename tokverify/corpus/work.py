@@ -197,7 +197,7 @@ class Worker:
                 observer.add(batch, checked.actual)
             for index, reason in checked.failed:
                 recorder.add_unreadable(Unreadable(batch[index].row, reason))
-        tally = shorten_examples(recorder.tally(), self._checker.differ)
+        tally = _shorten_examples(recorder.tally(), self._checker.differ)
         return observer.add_to(tally) if observer else tally
 
     def _check(self, batch: Sequence[Document]) -> Checked:
@@ -248,7 +248,7 @@ def _read_to_end(unit: WorkUnit, columns: Columns) -> Reading:
         yield Unreadable(None, str(error))
 
 
-def shorten_examples(tally: Tally, differ: Differ) -> Tally:
+def _shorten_examples(tally: Tally, differ: Differ) -> Tally:
     """Replace each long text by a part of it that differs for the same reason, if there is one.
 
     So the size of a tally does not depend on the length of documents.

@@ -75,7 +75,7 @@ def explain(
     if reference and bad_byte:
         raise UnsupportedError(f"the text is not UTF-8 ({bad_byte}), which references cannot encode; omit -r")
     settings = encoder.settings
-    ranks = find_merge_ranks(reference) if reference and settings.family.ranking in _MERGING else {}
+    ranks = _find_merge_ranks(reference) if reference and settings.family.ranking in _MERGING else {}
     has_pre_tokenizer = settings.family.uses_pre_tokenizer
     explained = Explanation(
         text=text,
@@ -136,7 +136,7 @@ def _token(encoder: Encoder, id: int) -> Token:
 
 def _record_fragment(encoder: Encoder, fragment: Match | Stretch, ranks: Ranks) -> Fragment:
     if isinstance(fragment, Stretch):
-        return Fragment(stretch=record_stretch(fragment, encoder, ranks))
+        return Fragment(stretch=_record_stretch(fragment, encoder, ranks))
     return Fragment(
         added_token=AddedTokenMatch(
             span=(fragment.start, fragment.end),
@@ -175,7 +175,7 @@ def _encode_without_user_defined(encoder: Encoder, trace: EncoderTrace, text: st
     return tuple(_token(encoder, id) for id in ids)
 
 
-def find_merge_ranks(reference: Tokenizer) -> Mapping[tuple[str, str], int]:
+def _find_merge_ranks(reference: Tokenizer) -> Mapping[tuple[str, str], int]:
     """Return the rank of each merge of a reference; empty if it lists none."""
     try:
         return _rank(_list_merges(reference))
@@ -200,7 +200,7 @@ def _rank(merges: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
     return ranks
 
 
-def record_stretch(stretch: engine.Stretch, encoder: Encoder, ranks: Ranks) -> report.Stretch:
+def _record_stretch(stretch: engine.Stretch, encoder: Encoder, ranks: Ranks) -> report.Stretch:
     """Record the text between two added tokens, and each stage that it went through."""
     rewriting = stretch.trace.rewriting
     data = rewriting.result
@@ -208,7 +208,7 @@ def record_stretch(stretch: engine.Stretch, encoder: Encoder, ranks: Ranks) -> r
         span=(stretch.start, stretch.end),
         text=stretch.text,
         normalized=to_text(data),
-        charsmap=record_searches(stretch.trace.walks),
+        charsmap=_record_searches(stretch.trace.walks),
         changes=tuple(
             report.Replacement(change.span, to_text(change.before), to_text(change.after))
             for change in rewriting.changes
@@ -281,7 +281,7 @@ def _add_rank(pair: report.Pair, ranks: Ranks) -> report.Pair:
     return replace(pair, reference_rank=ranks.get((pair.left, pair.right)))
 
 
-def record_searches(walks: Iterable[CharsmapWalk]) -> tuple[CharsmapSearch, ...]:
+def _record_searches(walks: Iterable[CharsmapWalk]) -> tuple[CharsmapSearch, ...]:
     """Record each different search once, with all places where it happens."""
     starts = group_values(((walk.root, walk.steps), walk.start) for walk in walks)
     searches = []

@@ -122,7 +122,7 @@ class TransformersEngine:
         """List tokens with their types."""
         added = self._tokenizer.added_tokens_decoder
         pieces = self._tokenizer.convert_ids_to_tokens(ids)
-        return [describe_token(self.decode, id, piece, added.get(id)) for id, piece in zip(ids, pieces, strict=True)]
+        return [_describe_token(self.decode, id, piece, added.get(id)) for id, piece in zip(ids, pieces, strict=True)]
 
 
 def is_gguf(path: Path) -> bool:
@@ -139,7 +139,7 @@ ENGINES: Mapping[str, Callable[[str, Sequence[str]], TokenizersEngine | Transfor
 }
 
 
-def describe_token(decode: Decode, id: int, piece: object, added: Any) -> Response | None:  # noqa: ANN401 - a class of another library
+def _describe_token(decode: Decode, id: int, piece: object, added: Any) -> Response | None:  # noqa: ANN401 - a class of another library
     """Return a token as the protocol lists it; None if there is none."""
     if isinstance(piece, bytes):
         return {"piece": piece.decode(errors="replace"), "bytes": {"base64": _base64(piece)}}

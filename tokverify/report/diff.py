@@ -142,7 +142,7 @@ class Consequence:
     """How many ids, settings or texts prove it."""
 
 
-def consequences_exit_code(consequences: Iterable[Consequence], levels: Sequence[Level]) -> int:
+def _consequences_exit_code(consequences: Iterable[Consequence], levels: Sequence[Level]) -> int:
     """Return 1 if one of `levels` is broken, 2 if one could not be compared, and 0 if all are valid."""
     outcomes = {consequence.outcome for consequence in consequences if consequence.level in levels}
     if Outcome.BROKEN in outcomes:
@@ -274,7 +274,7 @@ def diff_exit_code(report: ChangeReport) -> int:
     if report.breaking or report.pairings:
         # A run in which texts differ has the exit code 1, but here only the levels or the uses decide.
         ran = 2 if compares_nothing(report.report) else 0
-        levels = consequences_exit_code(report.consequences, report.breaking)
+        levels = _consequences_exit_code(report.consequences, report.breaking)
         return levels or pairing_exit_code(report.pairings) or ran
     if not behaves_alike(report) or (report.parts and not report.behavior_only):
         return 1

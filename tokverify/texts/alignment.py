@@ -33,7 +33,7 @@ def compare(actual: Sequence[Token], expected: Sequence[Token]) -> Difference:
         actual=actual[index] if index < len(actual) else None,
         expected=expected[index] if index < len(expected) else None,
     )
-    excerpt = extract_excerpt(*texts, first.byte_offset)
+    excerpt = _extract_excerpt(*texts, first.byte_offset)
     return Difference(first=first, excerpt=excerpt, blocks=tuple(_merge_equal(blocks)))
 
 
@@ -57,7 +57,7 @@ def _replace_broken(data: bytes) -> bytes:
     return data.decode("utf-8", "replace").encode()
 
 
-def extract_excerpt(actual_tokens: Sequence[Token], expected_tokens: Sequence[Token], offset: int) -> Excerpt:
+def _extract_excerpt(actual_tokens: Sequence[Token], expected_tokens: Sequence[Token], offset: int) -> Excerpt:
     """Return the characters around a byte offset up to which both sides decode to the same bytes."""
     actual, expected = join_bytes(actual_tokens), join_bytes(expected_tokens)
     start = _character_start(actual, min(offset, len(actual)))

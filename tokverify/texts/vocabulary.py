@@ -42,7 +42,7 @@ def compare_vocabularies(actual: Tokenizer, expected: Tokenizer) -> VocabularyDi
         expected_size=expected.vocab_size,
         pieces=tuple(_mark_unused(differing, actual, expected)),
         respelled=respelled,
-        special_ids=find_other_roles(actual.special_ids, expected.special_ids),
+        special_ids=_find_other_roles(actual.special_ids, expected.special_ids),
     )
 
 
@@ -117,7 +117,7 @@ def _unused_ids(tokenizer: Tokenizer) -> frozenset[int]:
         return frozenset()
 
 
-def find_other_roles(actual: Mapping[str, int], expected: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+def _find_other_roles(actual: Mapping[str, int], expected: Mapping[str, int]) -> dict[str, tuple[int, int]]:
     """Return the roles that both sides know and that belong to different ids, with the actual and expected id."""
     return {role: (actual[role], expected[role]) for role in actual if expected.get(role, actual[role]) != actual[role]}
 

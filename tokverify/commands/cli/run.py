@@ -208,7 +208,7 @@ def run(options: RunOptions) -> int:
     found, configuration = choose_models(
         options.models, allow_outside=options.allow_outside, accepts=options.update_baseline
     )
-    if form := find_form(options):
+    if form := _find_form(options):
         return form.perform(found, options)
     if configuration and not options.models:
         options = replace(
@@ -283,7 +283,7 @@ class Form:
         return " or ".join(self.options)
 
 
-def find_form(options: RunOptions) -> Form | None:
+def _find_form(options: RunOptions) -> Form | None:
     """Return the form that the command line asks for; None for the usual one, which compares with one reference.
 
     Raises:

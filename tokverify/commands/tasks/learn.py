@@ -86,7 +86,7 @@ def learn_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
     learned = learned or _learn(tokenizer, stored, on_progress)
     on_progress("verifying the result")
     encoder = Encoder(learned.spec, target.stem)
-    heldout = compare_on_generated_texts(encoder, tokenizer, count=count, seed=seed)
+    heldout = _compare_on_generated_texts(encoder, tokenizer, count=count, seed=seed)
     with temporary_beside(target) as temporary:
         write_gguf(temporary, learned.spec)
         sync(temporary)
@@ -148,7 +148,7 @@ class Heldout:
     """The shortest first."""
 
 
-def compare_on_generated_texts(actual: Tokenizer, expected: Tokenizer, *, count: int, seed: int) -> Heldout:
+def _compare_on_generated_texts(actual: Tokenizer, expected: Tokenizer, *, count: int, seed: int) -> Heldout:
     """Compare the ids of `count` generated texts; the same seed generates the same texts for the same vocabulary.
 
     A mode in which the reference cannot encode is left out: parsing special tokens, or adding some.

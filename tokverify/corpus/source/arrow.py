@@ -107,7 +107,7 @@ def _root(schema: pa.Schema, path: str) -> str:
     return path if path in schema.names else path.partition(".")[0]
 
 
-def is_too_long(text: str) -> bool:
+def _is_too_long(text: str) -> bool:
     """Whether a text takes up more than `MAX_TEXT_BYTES` in UTF-8."""
     return 4 * len(text) > MAX_TEXT_BYTES and len(text.encode("utf-8", "surrogatepass")) > MAX_TEXT_BYTES
 
@@ -123,7 +123,7 @@ def read_batch(batch: pa.RecordBatch, columns: Columns, first_row: int) -> Readi
         for text in texts_of_row or ():
             if isinstance(text, UnicodeDecodeError):
                 yield Unreadable(row, "the text is not UTF-8")
-            elif text and is_too_long(text):
+            elif text and _is_too_long(text):
                 yield Unreadable(row, TOO_LONG)
             elif ids is None:
                 yield Document(row, text)

@@ -140,8 +140,8 @@ def _documents(decoder: msgspec.json.Decoder[dict[str, Any]], row: int, line: by
         yield Unreadable(row, _explain(decoder, line))
         return
     try:
-        texts = [None] if columns.text is None else texts_at(fields, columns.text)
-        ids = None if columns.ids is None else ids_at(fields, columns.ids)
+        texts = [None] if columns.text is None else _texts_at(fields, columns.text)
+        ids = None if columns.ids is None else _ids_at(fields, columns.ids)
     except UnfitError as error:
         yield Unreadable(row, str(error), is_null=error.is_null)
         return
@@ -184,7 +184,7 @@ def _columns(path: str) -> Sequence[Column]:
             fields = msgspec.json.decode((line or b"").removeprefix(codecs.BOM_UTF8), type=dict[str, Any])
         except _DECODE_ERRORS:
             continue
-        for column in list_fields(fields):
+        for column in _list_fields(fields):
             if column.path not in found or column.has_text or column.has_ids:
                 found[column.path] = column
     if not found:
@@ -205,7 +205,7 @@ class NullError(UnfitError):
     is_null = True
 
 
-def texts_at(fields: dict[str, Any], path: str) -> list[str]:
+def _texts_at(fields: dict[str, Any], path: str) -> list[str]:
     """Return the text at a path; if lists are on the way, each text in them, without null and missing fields.
 
     Raises:
@@ -248,7 +248,7 @@ def _missing(path: str) -> UnfitError:
     return UnfitError(f"there is no field {path!r}")
 
 
-def ids_at(fields: dict[str, Any], path: str) -> array[int]:
+def _ids_at(fields: dict[str, Any], path: str) -> array[int]:
     """Return the ids at a path.
 
     Raises:
@@ -269,7 +269,7 @@ def ids_at(fields: dict[str, Any], path: str) -> array[int]:
     raise UnfitError(f"{path!r} is not a list of ids")
 
 
-def list_fields(fields: dict[str, Any]) -> Iterator[Column]:
+def _list_fields(fields: dict[str, Any]) -> Iterator[Column]:
     """Yield the fields of an object, at any depth; the same one for each item of a list."""
     for name, value in fields.items():
         yield from _list_columns(value, name, in_lists=False)

@@ -247,12 +247,12 @@ def _template_commands(report: Report) -> Iterator[CommandLine]:
 def diagnosis_sections(report: Report, *, verbose: bool) -> Iterator[Section]:
     """Describe what may cause the failures, or why that is unknown; nothing if nobody asked."""
     if report.diagnosis:
-        yield diagnosis_section(report.diagnosis, verbose=verbose)
+        yield _diagnosis_section(report.diagnosis, verbose=verbose)
     elif report.undiagnosed:
         yield Section([Items([], message(report.undiagnosed))], "Diagnosis")
 
 
-def diagnosis_section(diagnosis: Diagnosis, *, verbose: bool) -> Section:
+def _diagnosis_section(diagnosis: Diagnosis, *, verbose: bool) -> Section:
     """Describe what may cause the failures, the best explanation first, and how to repair it."""
     shown = diagnosis.explanations if verbose else likely_explanations(diagnosis)
     items = [_explanation(found, diagnosis, is_first=index == 0, verbose=verbose) for index, found in enumerate(shown)]

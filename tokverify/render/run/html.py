@@ -46,9 +46,9 @@ def render(report: Report) -> str:
     context = {
         **page_top(visible_message(report.actual.name), verdict(report), exit_code, _OUTCOMES[exit_code]),
         **comparison(report),
-        **case_list((report, causes(report))),
+        **_case_list((report, causes(report))),
         "undiagnosed": visible_message(report.undiagnosed),
-        "diagnosis": diagnosis_data(report.diagnosis) if report.diagnosis else None,
+        "diagnosis": _diagnosis_data(report.diagnosis) if report.diagnosis else None,
     }
     return page("run/page.html.jinja", _SCRIPTS, context)
 
@@ -67,7 +67,7 @@ def comparison(report: Report) -> dict[str, object]:
     }
 
 
-def case_list(*reports: tuple[Report, Causes]) -> dict[str, object]:
+def _case_list(*reports: tuple[Report, Causes]) -> dict[str, object]:
     """Return the cases of reports, one report after the other, each with the causes of its cases."""
     results = [result for report, _ in reports for result in report.results]
     statuses = Counter(result.status for result in results)
@@ -95,7 +95,7 @@ def side_data(side: Side) -> dict[str, object]:
     }
 
 
-def diagnosis_data(diagnosis: Diagnosis) -> dict[str, object]:
+def _diagnosis_data(diagnosis: Diagnosis) -> dict[str, object]:
     """Return the explanations of a diagnosis."""
     return {
         "tried": plural(diagnosis.tried, "change"),

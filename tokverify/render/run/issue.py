@@ -50,7 +50,7 @@ RUN_CHECKS = (
 def to_ci_report(report: Report) -> CiReport:
     """Return the issues of a report."""
     return CiReport(
-        issues=report_issues(report),
+        issues=_report_issues(report),
         checks=RUN_CHECKS,
         skipped=uncompared_notes(report),
     )
@@ -61,7 +61,7 @@ def uncompared_notes(report: Report) -> list[str]:
     return [f"not compared: {visible_message(reason)}" for reason in report.not_compared]
 
 
-def report_issues(report: Report) -> Iterator[Issue]:
+def _report_issues(report: Report) -> Iterator[Issue]:
     """Yield the cause and other issues of a report, the failing cases, and the failures that a baseline accepts."""
     yield from _report_wide_issues(report)
     for result in report.results:

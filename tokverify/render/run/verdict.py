@@ -137,7 +137,7 @@ def _count_cases(report: Report) -> str:
         matching = f"{counts[Status.MATCH]:,} of {plural(len(report.results), 'case')} match"
         others = [f"{counts[status]:,} {status}" for status in (Status.KNOWN, Status.SKIPPED) if counts[status]]
         failing = "; --strict fails on that" if report.strict else ""
-        return f"{report.verdict}: {', '.join([matching, *others])}; {limits_line(report)}{failing}"
+        return f"{report.verdict}: {', '.join([matching, *others])}; {_limits_line(report)}{failing}"
     listed = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
     line = f"{plural(len(report.results), 'case')}: {listed or 'none run'}"
     if not explained:
@@ -146,7 +146,7 @@ def _count_cases(report: Report) -> str:
     return f"{line}, {explained:,} of them only because of {_PLURALS[len(report.limits) > 1]} of llama.cpp ({codes})"
 
 
-def limits_line(report: Report) -> str:
+def _limits_line(report: Report) -> str:
     """Say which limits explain the cases that differ, and that no change to the file would help."""
     explained = count_explained(report)
     differ = verb(explained, "differ")

@@ -149,9 +149,9 @@ class Hub:
             TokverifyError: If there is no such repository or revision, or no access to it, or no response.
         """
         if self.is_offline:
-            return recall_listing(repository, revision)
+            return _recall_listing(repository, revision)
         listing = self._request_files(repository, revision)
-        remember_listing(listing, revision)
+        _remember_listing(listing, revision)
         return listing
 
     def _request_files(self, repository: str, revision: str) -> Listing:
@@ -208,7 +208,7 @@ class Listing:
     """The paths of all files; offline, perhaps only of those in the local cache of the hub."""
 
 
-def remember_listing(listing: Listing, revision: str) -> None:
+def _remember_listing(listing: Listing, revision: str) -> None:
     """Keep what the hub has answered, for runs without a network.
 
     Raises:
@@ -222,7 +222,7 @@ def remember_listing(listing: Listing, revision: str) -> None:
             write_file(note, text)
 
 
-def recall_listing(repository: str, revision: str) -> Listing:
+def _recall_listing(repository: str, revision: str) -> Listing:
     """Return the last listing for a revision, or else the files in the local cache of the hub.
 
     Raises:

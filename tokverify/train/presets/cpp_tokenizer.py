@@ -79,7 +79,7 @@ class CppTokenizer:
             return [list(ids) for ids in batch]
         processes = choose_processes(texts, num_threads)
         if processes > 1:
-            return encode_in_processes(self._path, texts, processes)
+            return _encode_in_processes(self._path, texts, processes)
         return [self._encoder.encode(text, parse_special=False) for text in texts]
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -106,7 +106,7 @@ def choose_processes(texts: Sequence[str], most: int) -> int:
     return max(1, min(most, worthwhile, len(texts), os.cpu_count() or 1))
 
 
-def encode_in_processes(path: Path, texts: Sequence[str], processes: int) -> list[Ids]:
+def _encode_in_processes(path: Path, texts: Sequence[str], processes: int) -> list[Ids]:
     """Encode texts without recognizing special tokens in them, each share of them in a process of its own.
 
     Raises:
