@@ -86,7 +86,7 @@ def learn_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
     learned = learned or _learn(tokenizer, stored, on_progress)
     on_progress("verifying the result")
     encoder = Encoder(learned.spec, target.stem)
-    heldout = _compare_on_generated_texts(encoder, tokenizer, count=count, seed=seed)
+    texts, differences = _compare_on_generated_texts(encoder, tokenizer, count=count, seed=seed)
     with temporary_beside(target) as temporary:
         write_gguf(temporary, learned.spec)
         sync(temporary)
@@ -101,9 +101,9 @@ def learn_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
         added_tokens=learned.added_tokens,
         alike=learned.alike,
         hidden=(*learned.hidden, *warn_of_ends(learned.spec)),
-        texts=heldout.texts,
-        differing=len(heldout.differences),
-        examples=heldout.differences[:_EXAMPLES],
+        texts=texts,
+        differing=len(differences),
+        examples=tuple(differences[:_EXAMPLES]),
         versions={"tokverify": __version__, **python_version(), **found.versions},
     )
 
@@ -139,24 +139,18 @@ def _count_types(spec: TokenizerSpec) -> Mapping[str, int]:
     return {type.name: counts[type.value] for type in TokenType if counts[type.value]}
 
 
-@dataclass(frozen=True, slots=True)
-class Heldout:
-    """The result of a comparison."""
+def _compare_on_generated_texts(
+    actual: Tokenizer, expected: Tokenizer, *, count: int, seed: int
+) -> tuple[int, list[LearnedDifference]]:
+    """Compare the ids of `count` generated texts; return how many there were, and those that differ, shortest first.
 
-    texts: int
-    differences: tuple[LearnedDifference, ...]
-    """The shortest first."""
-
-
-def _compare_on_generated_texts(actual: Tokenizer, expected: Tokenizer, *, count: int, seed: int) -> Heldout:
-    """Compare the ids of `count` generated texts; the same seed generates the same texts for the same vocabulary.
-
+    The same seed generates the same texts for the same vocabulary.
     A mode in which the reference cannot encode is left out: parsing special tokens, or adding some.
     """
     samples = [_adapt(sample, expected) for sample in make_samples(actual, count, seed)]
     differences = [difference for mode in MODES for difference in _compare(actual, expected, samples, Mode(*mode))]
     differences.sort(key=lambda difference: (len(difference.text), difference.text))
-    return Heldout(len(samples), tuple(differences))
+    return len(samples), differences
 
 
 def _adapt(sample: Sample, expected: Tokenizer) -> Sample:
