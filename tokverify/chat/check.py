@@ -433,7 +433,6 @@ def _trimmed_texts(messages: Sequence[Mapping[str, object]]) -> Iterator[tuple[s
 
 
 def _tool_name(tool: Mapping[str, object]) -> str:
-    """Return the name of a tool."""
     function = tool.get("function")
     return str(function.get("name", "") if isinstance(function, dict) else tool.get("name", ""))
 

@@ -7,7 +7,6 @@ texts are for the few examples of the final report.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from bisect import bisect
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -18,6 +17,7 @@ from typing import NamedTuple, TypeVar
 from tokverify.corpus.coverage import pre_tokenizer_of
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_token import trace_pre_tokens
+from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.engine.trace import Stretch
 from tokverify.errors import TokverifyError
 from tokverify.report.corpus import CorpusCause
@@ -153,8 +153,6 @@ def _compare_counts(counts: Sequence[int], causes: Sequence[CorpusCause]) -> Cor
     return doubled if expected else extra
 
 
-_BYTE_PIECE = re.compile("<0x[0-9A-Fa-f]{2}>")
-
 _Value = TypeVar("_Value")
 
 
@@ -181,7 +179,7 @@ class Side:
         self.unknown = tokenizer.special_ids.get("unk")
         self._added = _added_ids(tokenizer) - {-1 if self.unknown is None else self.unknown}
         self._bytes = _Lookup(self._find_bytes)
-        self._is_byte = _Lookup(lambda id: _BYTE_PIECE.fullmatch(tokenizer.piece(id)) is not None)
+        self._is_byte = _Lookup(lambda id: BYTE_PIECE.fullmatch(tokenizer.piece(id)) is not None)
 
     def _find_bytes(self, id: int) -> bytes:
         return self.tokenizer.token_bytes(id) if id < self.tokenizer.vocab_size else b""

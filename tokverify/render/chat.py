@@ -440,7 +440,6 @@ def _template_state(template: Template, report: ChatReport) -> str:
 
 
 def _conversation_of(result: RenderedConversation, report: ChatReport) -> Conversation:
-    """Return the conversation of a result."""
     return next(conversation for conversation in report.conversations if conversation.id == result.conversation)
 
 

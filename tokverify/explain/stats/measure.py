@@ -200,7 +200,6 @@ def _measure_vocabulary(
 
 
 def _make_remarks(stats: StatsReport) -> Iterator[str]:
-    """Yield the remarks that apply."""
     yield "words are separated by white space; they are not counted in scripts without spaces between words"
     yield from _explain_tokens(stats)
     if any(measured.probe.trailing_space for measured in stats.tokenizers):
