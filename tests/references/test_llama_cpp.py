@@ -224,7 +224,7 @@ def test_two_builds_differ_for_a_reason_that_is_told(tmp_path, library):
 def test_no_repair_of_a_file_is_offered_against_a_build_that_reads_it_otherwise(tmp_path, library, monkeypatch):
     path = tmp_path / "model.gguf"
     write_gguf(path, bpe_spec(["a b"], {"</s>": TokenType.NORMAL.value}))
-    monkeypatch.setattr("tokverify.engine.requirement.describe_changes_between", lambda *_: "")
+    monkeypatch.setattr("tokverify.commands.tasks.run.describe_changes_between", lambda *_: "")
     command = ["run", str(path), "-r", "llama.cpp", "--suite", "markers", "--llama-cpp", "b7827"]
     words = " ".join(CliRunner().invoke(main, command).stdout.split())
     assert "reads the same file in its own way, which is no fault of the file" in words

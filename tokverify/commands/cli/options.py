@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,15 +11,13 @@ from typing import Any, TypeVar
 import click
 
 from tokverify.commands.cli.locations import LOCATION, MODEL, PATH, FilePath
-from tokverify.commands.cli.output import STDOUT, ReportFile, ReportOptions
+from tokverify.commands.cli.output import OF_REPORTS, STDOUT, ReportFile
 from tokverify.commands.cli.parameters import Declared, argument, either, named, option
 from tokverify.commands.project.configuration_file import OPTION
 from tokverify.render.kinds import FORMAT_NAMES
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
-OF_REPORTS = frozenset(each.name for each in fields(ReportOptions))
-"""The parameters of all commands that write reports."""
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 
 

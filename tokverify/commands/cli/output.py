@@ -72,11 +72,12 @@ class ReportOptions:
 
     def as_recorded(self) -> dict[str, object]:
         """Return the options that determine the result, to record them in the report."""
-        names = [each.name for each in fields(self) if is_recorded(each) and each.name not in _PRESENTATION]
+        names = [each.name for each in fields(self) if is_recorded(each) and each.name not in OF_REPORTS]
         return {name: _to_json(getattr(self, name)) for name in names}
 
 
-_PRESENTATION = frozenset(each.name for each in fields(ReportOptions))
+OF_REPORTS = frozenset(each.name for each in fields(ReportOptions))
+"""The parameters of all commands that write reports, which change no result."""
 
 
 def _implied_format(path: Path | None) -> str:

@@ -26,7 +26,6 @@ from tokverify.commands.cli.case_options import (
 from tokverify.commands.cli.configured import choose_models, merge_options, override_settings
 from tokverify.commands.cli.locations import PATH
 from tokverify.commands.cli.options import (
-    OF_REPORTS,
     ModelCommand,
     allow_outside_option,
     diagnose_option,
@@ -42,7 +41,7 @@ from tokverify.commands.cli.options import (
     texts_option,
     thorough_option,
 )
-from tokverify.commands.cli.output import ReportFile, check_reports, write_reports
+from tokverify.commands.cli.output import OF_REPORTS, ReportFile, check_reports, write_reports
 from tokverify.commands.cli.parameters import option, takes
 from tokverify.commands.cli.progress import ProgressBar
 from tokverify.commands.cli.several import check_several, insert_name, name_reports
