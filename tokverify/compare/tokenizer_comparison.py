@@ -17,7 +17,7 @@ from tokverify.compare.piece_difference import find_piece_differences
 from tokverify.compare.ranking_difference import find_ranking_differences
 from tokverify.compare.role_difference import find_end_differences, find_role_differences
 from tokverify.compare.template_difference import find_template_difference
-from tokverify.compare.type_difference import find_type_differences, find_unmatched_tokens
+from tokverify.compare.type_difference import find_left_out_types, find_type_differences, find_unmatched_tokens
 from tokverify.compare.unread_key import find_unread
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.finding import WARNING
@@ -66,6 +66,7 @@ def compare_tokenizers(
         steps = [
             partial(find_piece_differences, vocabulary, actual, expected, facts),
             partial(find_type_differences, actual, expected, contradicted),
+            partial(find_left_out_types, actual, expected),
             partial(find_normalized_matches, actual, expected),
             *([partial(find_ranking_differences, actual, expected)] if ranking else []),
             partial(find_role_differences, actual, expected, vocabulary.special_ids),

@@ -13,6 +13,7 @@ from tokverify.engine.family import Ranking
 from tokverify.engine.special_text import BYTE_PIECE, is_converted_control, is_converted_sentinel
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import BLAME, Aspect, Origin, TokenizerDifference
+from tokverify.sources.config import find_left_out
 from tokverify.sources.gguf.keys import TYPES
 from tokverify.spec import TokenType, TokenTypes
 from tokverify.text.wording import list_tokens, plural
@@ -124,6 +125,23 @@ def find_unmatched_tokens(actual: Tokenizer, expected: Tokenizer) -> Iterator[To
         )
         facts = [_Class.ORDINARY.name, "MATCHED"]
         yield make_difference(Aspect.TYPES, ERROR, message, unmatched, facts=facts, keys=(TYPES,))
+
+
+def find_left_out_types(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
+    """Yield ordinary tokens that are added ones by the files beside a reference, of which its library knows nothing."""
+    if not isinstance(actual, Encoder):
+        return
+    pieces, types = actual.settings.pieces, types_of(actual)
+    listed = {id: text for id, text in find_left_out(expected).items() if id < len(pieces) and pieces[id] == text}
+    ids = sorted(id for id in listed if types[id] == TokenType.NORMAL)
+    if ids:
+        are = "is an ordinary token" if len(ids) == 1 else "are each an ordinary token"
+        message = (
+            f"{plural(len(ids), 'token')} {are} in the model, but an added one by the files beside the reference, so"
+            f" that it is not matched in texts: {list_tokens(ids, pieces)}"
+        )
+        facts = [_Class.ORDINARY.name, "LISTED"]
+        yield make_difference(Aspect.TYPES, ERROR, message, ids, facts=facts, keys=(TYPES,))
 
 
 def _knows_types(tokenizer: Tokenizer) -> bool:

@@ -20,19 +20,21 @@ if TYPE_CHECKING:
 def extra_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Remove the tokens after the reference's last one, unless they are padding or the reference may not list all.
 
+    Its last one may be one that only the files beside it list.
     Their roles go to other tokens, or to none, and the merges that form them are removed as well.
     """
     facts, spec = evidence.facts, evidence.spec
     if not facts.lists_all_tokens:
         return
-    extra = range(facts.listed_size, len(spec.tokens))
+    size = len(facts.extended_spec.tokens) if facts.extended_spec else facts.listed_size
+    extra = range(size, len(spec.tokens))
     if not without_padding(extra, spec):
         return
     cut = TokenizerChange(
         kind="added",
         sentence=f"removing {name_tokens(extra, spec)} that the reference does not have",
         cost=cost.ADDED_TOKENS,
-        transform=partial(_cut, size=facts.listed_size),
+        transform=partial(_cut, size=size),
     )
     change = reduce(TokenizerChange.then, [cut, *valid_roles(cut.transform(spec), facts)])
     yield replace(change, kind=cut.kind, cost=cut.cost)

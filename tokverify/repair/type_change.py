@@ -207,7 +207,23 @@ def _differing_types(evidence: Evidence) -> dict[int, TokenPatch] | None:
         is_right = type_effect(current, spec) == type_effect(type, spec) or _may_be_control(evidence, id, type)
         if not is_right and not (current in _MATCHED and id in evidence.facts.contradicted_tokens):
             patches[id] = TokenPatch(_text_for(evidence, id, type), type)
-    return patches
+    return patches | _left_out_types(evidence)
+
+
+def _left_out_types(evidence: Evidence) -> dict[int, TokenPatch]:
+    """Return patches for ordinary tokens that are added ones by the files beside the reference.
+
+    Converters type other added tokens as either of two, and these files need not say which.
+    """
+    spec, extended = evidence.spec, evidence.facts.extended_spec
+    if extended is None or evidence.facts.listed_size >= min(len(extended.tokens), len(spec.tokens)):
+        return {}
+    added = types_of(extended)
+    return {
+        id: TokenPatch(type=added[id])
+        for id in range(evidence.facts.listed_size, min(len(extended.tokens), len(spec.tokens)))
+        if types_of(spec)[id] == TokenType.NORMAL and added[id] in _MATCHED and spec.tokens[id] == extended.tokens[id]
+    }
 
 
 def _may_be_control(evidence: Evidence, id: int, type: TokenType) -> bool:

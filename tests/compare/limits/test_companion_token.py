@@ -11,8 +11,10 @@ from tokverify.case import Case
 from tokverify.compare.opened import Opened
 from tokverify.references import open_reference
 from tokverify.repair.fix.fixing import make_plan, to_report
+from tokverify.report.finding import ERROR
 from tokverify.report.fix import fix_exit_code
 from tokverify.sources.gguf.declaration import Declaration
+from tokverify.spec import TokenType
 
 BASE = bpe_spec(["a b"], {"<turn>": CONTROL})
 AUDIO = len(BASE.tokens)
@@ -57,3 +59,23 @@ def test_nothing_is_repaired(tmp_path: Path):
     report = to_report(plan)
     assert fix_exit_code(report) == 0
     assert report.not_compared == ("chat template",)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("tokenizer_config.json", CONTROL), ("added_tokens.json", USER_DEFINED)]
+)
+def test_an_ordinary_token_that_another_file_adds_is_a_fault(tmp_path: Path, name: str, expected: int):
+    """An image is not seen whose `<|image_pad|>` is split into letters, and no case of a library shows it."""
+    model = replace(MODEL, types=[*(MODEL.types or ())[:-1], TokenType.NORMAL])
+    path = reference(tmp_path, name)
+    report = verify(model, path, ("ab",))
+    (found,) = (each for each in report.differences if each.severity == ERROR)
+    assert "is an ordinary token in the model, but an added one by the files beside the reference" in found.message
+    opened = open_reference(path)
+    cases = [Case(id="plain", suite="s", text="ab")]
+    plan = make_plan(Path("m.gguf"), Declaration(spec=model), Opened(opened.tokenizer, opened.path), cases)
+    repair = to_report(plan).repair
+    assert repair is not None
+    assert repair.inferred_tokens == 0
+    assert plan.change is not None
+    assert list(plan.change.transform(model).types or ())[-1] == expected

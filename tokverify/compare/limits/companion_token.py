@@ -31,8 +31,8 @@ def companion_token(sides: Sides) -> Iterator[Counterfactual]:
         The file is right. Texts that do not contain these tokens are not affected.
 
     What it does not explain:
-        A token that the file has at another id, or with another text, than the files beside the tokenizer list. And a
-        tokenizer.json without BOS or EOS: it has lost them.
+        A token that the file has at another id, with another text, or as an ordinary token, which is not matched in
+        texts at all. And a tokenizer.json without BOS or EOS: it has lost them.
     """
     expected = sides.facts.tokenizer
     listed = find_left_out(expected) if expected else {}

@@ -39,7 +39,7 @@ def _declared_ids(ids: Iterable[int], old: TokenizerSpec, new: TokenizerSpec, fa
 
     What converters make of the reference's type will also do.
     """
-    reference = facts.spec
+    reference = facts.extended_spec
     if reference is None:
         return set()
     types, expected_types, kept = types_of(new), types_of(reference), types_of(old)
