@@ -199,6 +199,18 @@ def test_tokens_that_a_class_always_adds_are_missing_by_a_fault_of_the_reference
     assert "".join(found[ids] for ids in ((BOS,), (261,))) == origins
 
 
+@pytest.mark.parametrize(
+    ("name", "origin"), [(None, Origin.REFERENCE), ("PreTrainedTokenizerFast", Origin.UNKNOWN)]
+)
+def test_the_type_of_a_model_implies_a_class_that_always_adds_tokens(tmp_path, name: str | None, origin: Origin):
+    config = {"cls_token": "<|im_start|>", "sep_token": "<|im_end|>", **({"tokenizer_class": name} if name else {})}
+    facts = reference(tmp_path, **config)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
+    report = verify(replace(BPE, add_eos=True), facts)
+    affixes = [each for each in report.differences if each.aspect is Aspect.AFFIXES]
+    assert {each.origin for each in affixes} == {origin}
+
+
 def test_roles_of_which_two_files_say_different_things_are_the_fault_of_the_reference(tmp_path):
     (tmp_path / "special_tokens_map.json").write_text(json.dumps({"eos_token": "<|im_end|>"}))
     facts = reference(tmp_path, **OTHER_EOS)

@@ -345,6 +345,30 @@ def test_reserved_tokens_in_place_of_names_show_an_earlier_version(
     assert bool(found) is expected
 
 
+@pytest.mark.parametrize(
+    ("count", "is_between", "type", "expected"),
+    [
+        (8, True, TokenType.NORMAL, True),
+        (7, True, TokenType.NORMAL, False),
+        # Padding at the end has other names in other files.
+        (8, False, TokenType.NORMAL, False),
+        (8, True, TokenType.UNUSED, False),
+    ],
+)
+def test_holes_between_the_tokens_of_a_reference_show_that_some_were_removed(
+    count: int, is_between: bool, type: TokenType, expected: bool
+):
+    def spec(names: list[str], type: TokenType) -> TokenizerSpec:
+        end = {"<|end|>": CONTROL} if is_between else {}
+        return bpe_spec((), {**dict.fromkeys(names, type), **end})
+
+    ids = range(256, 256 + count)
+    holes = Opened(Encoder(spec([f"[PAD{id}]" for id in ids], TokenType.UNUSED)))
+    found = find_other_model(spec([f"<unused{id}>" for id in ids], type), holes)
+    assert (f'it lacks a token for {count} ids between its others, such as 256 "<unused256>"' in found) is expected
+    assert bool(found) is expected
+
+
 def test_bytes_alone_show_reserved_tokens_in_place_of_markers():
     spec = bpe_spec((), {"<|box_start|>": CONTROL})
     found = find_other_model(spec, Opened(Bare(Encoder(bpe_spec((), {"<|extra_0|>": CONTROL})))))

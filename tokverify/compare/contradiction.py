@@ -24,9 +24,11 @@ from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, Unsup
 from tokverify.sources.config import (
     ROLES,
     added_tokens,
+    class_of,
     default_template,
     generation_end_ids,
     has_derived_ends,
+    model_type,
     read_config,
     read_special_tokens_map,
     token_text,
@@ -173,18 +175,17 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
         around = affixes_of(tokenizer)
     except NotComparedError:
         return
-    always = _added_by_class(config)
+    named = _name_class(path, config)
+    always = _added_by_class(config, class_of(path)) if named else {}
     obeys = _OBEYING.fullmatch(str(config.get("tokenizer_class"))) is not None
     for role, ids in zip(("bos", "eos"), around, strict=True):
         flag, text = config.get(f"add_{role}_token"), token_text(config.get(f"{role}_token"))
         does = f"the tokenizer adds {'one' if ids else 'none'}"
         # The flag concerns the role's token only: Whisper's template adds other ones without it.
         is_own = flag is not False or text is None or text in map(tokenizer.piece, ids)
-        added = always[role]
+        added = always.get(role)
         if added and not ids:
-            sentence = (
-                f"{_CONFIG} has tokenizer_class {config['tokenizer_class']}, which adds {quote(added)}, but {does}"
-            )
+            sentence = f"{named}, which adds {quote(added)}, but {does}"
             yield Contradiction(role, sentence, is_done=True, text=added)
         elif isinstance(flag, bool) and flag != bool(ids) and is_own:
             sentence = f"{_CONFIG} has add_{role}_token {str(flag).lower()}, but {does}"
@@ -197,9 +198,16 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
             yield Contradiction(role, f"{_CONFIG} has {role}_token {quote(text)}, but the tokenizer adds {found}")
 
 
-def _added_by_class(config: Mapping[str, Any]) -> Mapping[str, str | None]:
+def _name_class(path: Path, config: Mapping[str, Any]) -> str:
+    """Quote what names the class of a reference; empty if nothing does, or only one that adds what its file says."""
+    name, implied = config.get("tokenizer_class"), class_of(path)
+    if name is not None:
+        return f"{_CONFIG} has tokenizer_class {name}" if str(name).removesuffix("Fast") == implied else ""
+    return f"config.json has model_type {model_type(path)}, whose class is {implied}" if implied else ""
+
+
+def _added_by_class(config: Mapping[str, Any], name: str) -> Mapping[str, str | None]:
     """Return what a reference's class always adds before a text, as `bos`, and after it, as `eos`."""
-    name = str(config.get("tokenizer_class"))
     before, after = next((added for classes, added in _AROUND.items() if classes.fullmatch(name)), (None, None))
     own_end = token_text(config.get("sep_token" if before else "eos_token"))
     return {"bos": before and (token_text(config.get("cls_token")) or before), "eos": after and (own_end or after)}

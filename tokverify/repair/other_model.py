@@ -96,12 +96,8 @@ def find_other_model(spec: TokenizerSpec, facts: Opened) -> str:
     """
     if is_of_other_model(spec, facts):
         reason = "nearly all of its tokens differ from those with the same ids here"
-    elif ids := _lost_markers(spec, facts):
-        are = "is an added token" if len(ids) == 1 else "are added tokens"
-        reason = f"it lacks {list_tokens(ids, spec.tokens)}, which {are} here"
-    elif ids := _lacking_at_end(spec, facts):
-        lacking = f"the last {len(ids):,} tokens here, such as {list_tokens(ids, spec.tokens)}"
-        reason = f"it lacks {lacking} (it may have been cut off)"
+    elif lacking := _explain_lacking(spec, facts):
+        reason = f"it lacks {lacking}"
     elif ids := _after_stated_size(spec, facts):
         more = f"{len(ids):,} ordinary ones here, such as {list_tokens(ids, spec.tokens)}"
         reason = f"it says that it has fewer tokens, and {more}, come after as many"
@@ -123,6 +119,19 @@ def find_other_model(spec: TokenizerSpec, facts: Opened) -> str:
         f"the reference ({facts.name}) belongs to another model, or another version of it: {reason}; name the right one"
         " with -r, or convert the model again"
     )
+
+
+def _explain_lacking(spec: TokenizerSpec, facts: Opened) -> str:
+    """Say which tokens the reference lacks that no fault adds to a file; empty if there are none."""
+    if ids := _lost_markers(spec, facts):
+        are = "is an added token" if len(ids) == 1 else "are added tokens"
+        return f"{list_tokens(ids, spec.tokens)}, which {are} here"
+    if ids := _left_holes(spec, facts):
+        return f"a token for {len(ids):,} ids between its others, such as {list_tokens(ids, spec.tokens)} here"
+    if ids := _lacking_at_end(spec, facts):
+        few = list_tokens(ids, spec.tokens)
+        return f"the last {len(ids):,} tokens here, such as {few} (it may have been cut off)"
+    return ""
 
 
 def _explain_embeddings(spec: TokenizerSpec, facts: Opened) -> str:
@@ -170,6 +179,24 @@ def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
             lost.append(id)
     unknown = used - known
     return lost + [id for id in further if spec.tokens[id] in unknown]
+
+
+def _left_holes(spec: TokenizerSpec, facts: Opened) -> list[int]:
+    """Return the ids between the tokens of the reference for which it has none, if the file has several tokens there.
+
+    A script that removes reserved tokens from a tokenizer.json leaves such holes. A converter fills them with padding,
+    so a file with tokens there was made before.
+    """
+    if facts.spec is None:
+        return []
+    reference, theirs, ours = facts.spec.tokens, types_of(facts.spec), types_of(spec)
+    known = set(reference)
+    ids = [
+        id
+        for id in find_changed(spec.tokens, reference)
+        if theirs[id] == TokenType.UNUSED != ours[id] and is_filler(reference[id]) and spec.tokens[id] not in known
+    ]
+    return ids if len(ids) >= _SERIES and any(type != TokenType.UNUSED for type in theirs[ids[-1] :]) else []
 
 
 def _named_later(spec: TokenizerSpec, facts: Opened) -> list[int]:
