@@ -199,9 +199,7 @@ def test_tokens_that_a_class_always_adds_are_missing_by_a_fault_of_the_reference
     assert "".join(found[ids] for ids in ((BOS,), (261,))) == origins
 
 
-@pytest.mark.parametrize(
-    ("name", "origin"), [(None, Origin.REFERENCE), ("PreTrainedTokenizerFast", Origin.UNKNOWN)]
-)
+@pytest.mark.parametrize(("name", "origin"), [(None, Origin.REFERENCE), ("PreTrainedTokenizerFast", Origin.UNKNOWN)])
 def test_the_type_of_a_model_implies_a_class_that_always_adds_tokens(tmp_path, name: str | None, origin: Origin):
     config = {"cls_token": "<|im_start|>", "sep_token": "<|im_end|>", **({"tokenizer_class": name} if name else {})}
     facts = reference(tmp_path, **config)

@@ -207,15 +207,18 @@ def models(evidence: Evidence) -> Iterator[TokenizerChange]:
     undeclared = [name for name in names if getattr(spec, name) is None]
     parts: dict[str, Any] = {name: getattr(reference, name) for name in ("model", *undeclared)}
     roles = reference.special_ids
+    kept: dict[str, bool] = {}
     if evidence.encoder:
-        parts |= _kept_flags(evidence, evidence.encoder.settings, {**roles, **spec.valid_special_ids})
+        kept = _kept_flags(evidence, evidence.encoder.settings, {**roles, **spec.valid_special_ids})
     filled = {
         "charsmap": parts.get("charsmap") is not None,
-        "flags": any(isinstance(value, bool) for value in parts.values()),
+        "flags": any(isinstance(value, bool) for name, value in parts.items() if name not in kept),
         "special tokens": not roles.keys() <= spec.valid_special_ids.keys(),
     }
     added = list_items([what for what, is_filled in filled.items() if is_filled])
     rest = f", with the reference's {added}" if added else ""
+    rest += f", keeping {list_items(sorted(kept))} as before" if kept else ""
+    parts |= kept
     yield TokenizerChange(
         kind="model",
         sentence=f"setting the model to {reference.model} instead of {spec.model} (tokenizer.ggml.model){rest}",

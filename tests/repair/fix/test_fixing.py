@@ -177,6 +177,7 @@ def test_a_unigram_model_that_was_written_as_one_of_merges_is_repaired(tmp_path:
     assert fix_exit_code(written(plan)) == 0
     assert (repaired.charsmap, repaired.special_ids["unk"]) == (right.charsmap, right.special_ids["unk"])
     # The reference does not know what is added around a text; it stays the same if there is a BOS to add.
+    assert ("keeping add_bos, add_eos as before" in plan.repair.sentence) is flags[0]
     assert [getattr(resolve(repaired), flag) for flag in ("add_bos", "add_eos")] == flags
     assert Encoder(repaired).encode("the", add_special=True)
 
