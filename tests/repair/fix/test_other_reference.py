@@ -1,11 +1,13 @@
 """Another tokenizer at hand that contradicts the reference does not go unmentioned."""
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import tokverify.commands.tasks.fix as fix_task
 from support.rule_maker import bpe_json, good_bpe
 from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
@@ -43,6 +45,15 @@ def fix(directory: Path, spec: TokenizerSpec, *, beside_model: TokenizerSpec | N
 @pytest.mark.parametrize("beside", [None, BPE])
 def test_tokenizers_that_agree_are_not_mentioned(tmp_path: Path, beside: TokenizerSpec | None):
     assert fix(tmp_path, OTHER, beside_model=beside).others == ()
+
+
+def test_no_repair_is_searched_for_if_most_cases_differ_and_the_file_agrees_with_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(fix_task, "make_plan", None)
+    monkeypatch.setattr(sys.modules[__name__], "CASES", [each for each in CASES if "ab" in each.text])
+    with pytest.raises(TokverifyError, match=r"not repaired: the file agrees with .*disagrees about 2 of 2 cases"):
+        fix(tmp_path, OTHER, beside_model=OTHER)
 
 
 def test_a_file_that_agrees_with_a_tokenizer_beside_it_is_not_repaired_with_another(tmp_path: Path):

@@ -82,6 +82,15 @@ def find_other_version(
     return ""
 
 
+def find_clear_other_version(
+    model: Path, encoder: Encoder, reference: OpenedReference, others: Iterable[FoundReference], cases: Sequence[Case]
+) -> str:
+    """Return what `find_other_version` says if most cases differ: the search for a repair would take minutes."""
+    if 2 * _count_differing(encoder, reference.tokenizer, cases) <= len(cases):
+        return ""
+    return find_other_version(model, encoder, reference, others, cases)
+
+
 def _have_same_tokens(encoder: Encoder, reference: OpenedReference, other: Tokenizer) -> bool:
     """Whether the file has the tokens and sound flags of its reference, and the other tokenizer as many tokens."""
     if not encoder.vocab_size == reference.tokenizer.vocab_size == other.vocab_size:
