@@ -216,13 +216,13 @@ def _left_out_types(evidence: Evidence) -> dict[int, TokenPatch]:
     Converters type other added tokens as either of two, and these files need not say which.
     """
     spec, extended = evidence.spec, evidence.facts.extended_spec
-    if extended is None or evidence.facts.listed_size >= min(len(extended.tokens), len(spec.tokens)):
+    if extended is None:
         return {}
-    added = types_of(extended)
+    types, added = types_of(spec), types_of(extended)
     return {
         id: TokenPatch(type=added[id])
         for id in range(evidence.facts.listed_size, min(len(extended.tokens), len(spec.tokens)))
-        if types_of(spec)[id] == TokenType.NORMAL and added[id] in _MATCHED and spec.tokens[id] == extended.tokens[id]
+        if types[id] == TokenType.NORMAL and added[id] in _MATCHED and spec.tokens[id] == extended.tokens[id]
     }
 
 

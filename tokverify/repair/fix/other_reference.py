@@ -83,10 +83,10 @@ def find_other_version(
 
 
 def find_clear_other_version(
-    model: Path, encoder: Encoder, reference: OpenedReference, others: Iterable[FoundReference], cases: Sequence[Case]
+    model: Path, encoder: Encoder, reference: OpenedReference, others: Sequence[FoundReference], cases: Sequence[Case]
 ) -> str:
     """Return what `find_other_version` says if most cases differ: the search for a repair would take minutes."""
-    if 2 * _count_differing(encoder, reference.tokenizer, cases) <= len(cases):
+    if not others or 2 * _count_differing(encoder, reference.tokenizer, cases) <= len(cases):
         return ""
     return find_other_version(model, encoder, reference, others, cases)
 
