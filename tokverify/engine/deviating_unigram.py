@@ -71,12 +71,10 @@ class DeviatingUnigram:
         self._nfc = settings.nfc
         # subtle: llama.cpp goes by effective types where it gives pieces the score 0, and by declared types elsewhere.
         changed = {*used, *usable, *find_bits(settings.attributes, Attribute.USER_DEFINED)}
-        if len(settings.ids) < len(pieces):
-            changed = {*range(len(pieces))}
         matched = {id: used.get(id, (pieces[id], stored[id])) for id in sorted(changed) if types[id] in MATCHED}
         self._symbols, self._tokens = base.change_pieces({id: pieces[id] for id in changed}, matched)
         # To sort all pieces by their beginnings takes longer than to try all lengths in the few texts that are encoded.
-        self._lengths = sorted({*base.lengths, *(len(piece) for piece, _ in matched.values())})
+        self._lengths = sorted({*base.lengths, *(len(self._symbols.of_text(piece)) for piece, _ in matched.values())})
         self._scores = [used[id][1] if id in used else score for id, score in enumerate(scores)]
         self._unknown = (base.unknown[0], unknown)
         self._round = single_precision

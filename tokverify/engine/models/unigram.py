@@ -121,11 +121,11 @@ class Unigram:
     def change_pieces(
         self, old: Mapping[int, str], new: Mapping[int, tuple[str, float]]
     ) -> tuple[Symbols, dict[str, Token]]:
-        """Return symbols, and what they map to: ids and scores; of pieces with the same symbols, the last counts.
+        """Return symbols, and the ids and scores of pieces by their symbols, for a model with other pieces.
 
         Args:
-            old: The pieces that are removed, by id, if the model uses them.
-            new: Pieces that are added, and their scores, in ascending order of the ids; all that are not unique.
+            old: Pieces that are removed, by id, if the model uses them.
+            new: Pieces that are added, with their scores, by ascending id; of equal ones, the last counts.
         """
         symbols, tokens = deepcopy(self._symbols), self._tokens.copy()
         for id, piece in old.items():
