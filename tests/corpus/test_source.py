@@ -202,6 +202,7 @@ def test_numbers_that_json_does_not_allow_and_a_byte_order_mark_are_read(tmp_pat
     (tmp_path / "a.jsonl").write_bytes(
         b"\n".join([*lines, b'{"text": "\\ud83d", "loss": -Infinity}', b'{"text": 1, NaN}'])
     )
+    assert [column.path for column in SOURCES["json_lines"].columns(str(tmp_path / "a.jsonl"))] == ["text", "loss"]
     documents = read(tmp_path / "a.jsonl")
     assert [document.text for document in documents[:2]] == ["a", "b\U0001f600"]
     assert [document.reason for document in documents[2:]] == [

@@ -129,13 +129,7 @@ def _read_objects(unit: WorkUnit, columns: Columns) -> Reading:
 
 
 def _documents(decoder: msgspec.json.Decoder[dict[str, Any]], row: int, line: bytes, columns: Columns) -> Reading:
-    if row == 0:
-        line = line.removeprefix(codecs.BOM_UTF8)
-    fields: dict[str, Any] | None
-    try:
-        fields = decoder.decode(line)
-    except _DECODE_ERRORS:
-        fields = _decode_leniently(line)
+    fields = _decode(decoder, row, line)
     if fields is None:
         yield Unreadable(row, _explain(decoder, line))
         return
@@ -152,11 +146,18 @@ def _documents(decoder: msgspec.json.Decoder[dict[str, Any]], row: int, line: by
         yield Document(row, text, ids)
 
 
-def _decode_leniently(line: bytes) -> dict[str, Any] | None:
-    """Decode a line with numbers that JSON does not allow, such as NaN and 1e999, as Python's own library writes them.
+def _decode(decoder: msgspec.json.Decoder[dict[str, Any]], row: int, line: bytes) -> dict[str, Any] | None:
+    """Decode a line; None if it is not an object, or contains text that is not valid."""
+    if row == 0:
+        line = line.removeprefix(codecs.BOM_UTF8)
+    try:
+        return decoder.decode(line)
+    except _DECODE_ERRORS:
+        return _decode_leniently(line)
 
-    None if it is not an object, or contains text that is not valid.
-    """
+
+def _decode_leniently(line: bytes) -> dict[str, Any] | None:
+    """Decode a line with numbers that JSON does not allow, such as NaN and 1e999, as Python itself writes them."""
     try:
         fields = json.loads(line)
         json.dumps(fields, ensure_ascii=False).encode()  # fails if there is half a surrogate pair
@@ -177,14 +178,11 @@ def _explain(decoder: msgspec.json.Decoder[dict[str, Any]], line: bytes) -> str:
 def _columns(path: str) -> Sequence[Column]:
     """List the fields of the first lines that are objects."""
     found: dict[str, Column] = {}
-    for number, (_, line) in enumerate(read_lines(WorkUnit(CorpusFile(path, "json_lines", None, "")))):
+    decoder = msgspec.json.Decoder(dict[str, Any])
+    for number, (start, line) in enumerate(read_lines(WorkUnit(CorpusFile(path, "json_lines", None, "")))):
         if number == _MAX_SAMPLED_LINES:
             break
-        try:
-            fields = msgspec.json.decode((line or b"").removeprefix(codecs.BOM_UTF8), type=dict[str, Any])
-        except _DECODE_ERRORS:
-            continue
-        for column in _list_fields(fields):
+        for column in _list_fields(_decode(decoder, start, line or b"") or {}):
             if column.path not in found or column.has_text or column.has_ids:
                 found[column.path] = column
     if not found:
