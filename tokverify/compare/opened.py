@@ -294,7 +294,8 @@ class Opened:
             beside = chat_templates(self.path) if self.path else {}
         except TokverifyError:
             beside = {}
-        return {**beside, **(self.spec.templates if self.spec else {})}
+        # What a tokenizer.json declares has no templates, and converting it takes long.
+        return {**beside, **(self.gguf_spec.templates if self.gguf_spec else {})}
 
     @property
     def _configured_size(self) -> int:
@@ -474,6 +475,11 @@ class OpenedModel(Opened):
     def spec(self) -> TokenizerSpec:
         """The tokenizer as the file declares it, which may contradict itself."""
         return self.declaration.spec
+
+    @property
+    def gguf_spec(self) -> TokenizerSpec:
+        """The same: a file declares everything."""
+        return self.spec
 
     @cached_property
     def encoder(self) -> Encoder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tokverify.engine.attribute import ORDINARY, Attribute
+from tokverify.engine.attribute import ORDINARY, Attribute, find_bits
 from tokverify.engine.family import Ranking, Settings
 from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import EOG_TEXTS, FIM_TEXTS
@@ -96,9 +96,7 @@ def suggest_id(role: str, ids: Mapping[str, int], controls: Sequence[int]) -> in
 
 def suggest_end(settings: Settings) -> int | None:
     """Return the token that is named like EOS, or is the only one that can be it."""
-    control = Attribute.CONTROL.value
-    controls = [id for id, attribute in enumerate(settings.attributes) if attribute & control]
-    return suggest_id("eos", settings.ids, controls)
+    return suggest_id("eos", settings.ids, find_bits(settings.attributes, Attribute.CONTROL))
 
 
 def declare_end(spec: TokenizerSpec) -> TokenizerSpec:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
-from tokverify.engine.attribute import Attribute
+from tokverify.engine.attribute import Attribute, find_bits
 from tokverify.report.finding import WARNING, Finding
 from tokverify.sources.gguf.keys import TYPES
 from tokverify.text.wording import list_tokens, plural
@@ -41,11 +41,8 @@ def hidden_word(subject: Subject) -> Iterator[Finding]:
         ollama/ollama#9528
     """
     settings = subject.settings
-    ids = [
-        id
-        for id, (piece, attribute) in enumerate(zip(settings.pieces, settings.attributes, strict=True))
-        if attribute & _CONTROL and _ORDINARY.fullmatch(piece) and not is_marker(piece) and not is_filler(piece)
-    ]
+    control = ((id, settings.pieces[id]) for id in find_bits(settings.attributes, _CONTROL))
+    ids = [id for id, piece in control if _ORDINARY.fullmatch(piece) and not is_marker(piece) and not is_filler(piece)]
     if ids:
         roles = sorted(role for role, id in settings.special_ids.items() if id in ids)
         named = f", which {'has the role' if len(roles) == 1 else 'have the roles'} {', '.join(roles)}" if roles else ""

@@ -54,7 +54,7 @@ def name_dependent_stripping(subject: Subject) -> Iterator[Finding]:
                 f"{with_name}, and would be {without} under another name"
             )
             yield Finding(WARNING, message, ids=tuple(token.id for token in stripping), keys=(_NAME,))
-    elif not stripping and subject.settings.ids.keys() >= _PHI3_TOKENS:
+    elif not stripping and all(text in subject.settings.ids for text in _PHI3_TOKENS):
         yield from _check_unnamed_phi3(subject, name)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, takewhile
+from itertools import chain, compress, takewhile
 
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
@@ -63,15 +63,10 @@ def _find_mapped(subject: Subject) -> Iterator[Finding]:
 
 def _find_unmapped(subject: Subject) -> Iterator[Finding]:
     settings, alphabet = subject.settings, frozenset(byte_alphabet().values())
+    is_normal = list(map(Attribute.NORMAL.value.__eq__, settings.attributes))
     # Examining the few distinct characters first is much faster than examining every token.
-    foreign = frozenset("".join(settings.pieces)) - alphabet
-    normal = Attribute.NORMAL.value
-    ids = tuple(
-        id
-        for id, piece in enumerate(settings.pieces)
-        if foreign and settings.attributes[id] == normal and not foreign.isdisjoint(piece)
-    )
-    if ids:
+    if foreign := frozenset("".join(compress(settings.pieces, is_normal))) - alphabet:
+        ids = tuple(id for id, piece in enumerate(settings.pieces) if is_normal[id] and not foreign.isdisjoint(piece))
         message = f"{plural(len(ids), 'ordinary token')} with a character outside the byte alphabet: "
         yield Finding(WARNING, message + list_tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
-from tokverify.engine.attribute import Attribute
+from tokverify.engine.attribute import Attribute, find_bits
 from tokverify.engine.family import Settings
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
@@ -258,7 +258,7 @@ def make_subject(name: str, source: str, tokenizer: Tokenizer, declared: Setting
     if declared is None or len(declared.attributes) != tokenizer.vocab_size:
         unknown = tokenizer.special_ids.get("unk")
         return StatsSubject(name, source, tokenizer, unknown=frozenset() if unknown is None else frozenset([unknown]))
-    unknown_ids = {id for id, attribute in enumerate(declared.attributes) if attribute & Attribute.UNKNOWN.value}
+    unknown_ids = {*find_bits(declared.attributes, Attribute.UNKNOWN)}
     if "unk" in declared.special_ids:
         unknown_ids.add(declared.special_ids["unk"])
     return StatsSubject(name, source, tokenizer, declared.attributes, frozenset(unknown_ids))
