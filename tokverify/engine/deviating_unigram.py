@@ -13,7 +13,7 @@ from tokverify.engine.attribute import Attribute, find_bits
 from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.models.boundary import SPACE
 from tokverify.engine.models.lattice_trace import LOWEST
-from tokverify.engine.models.unigram import IS_NORMAL, MATCHED, Unigram, merge_runs, unknown_score
+from tokverify.engine.models.unigram import IS_NORMAL, MATCHED, ONE, Unigram, merge_runs, unknown_score
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
 from tokverify.engine.nfc import cut_to_nfc, to_nfc
 from tokverify.engine.normalizer import ESCAPED_SPACE, escape_spaces
@@ -73,8 +73,9 @@ class DeviatingUnigram:
         changed = {*used, *usable, *find_bits(settings.attributes, Attribute.USER_DEFINED)}
         matched = {id: used.get(id, (pieces[id], stored[id])) for id in sorted(changed) if types[id] in MATCHED}
         self._symbols, self._tokens = base.change_pieces({id: pieces[id] for id in changed}, matched)
-        # To sort all pieces by their beginnings takes longer than to try all lengths in the few texts that are encoded.
-        self._lengths = sorted({*base.lengths, *(len(self._symbols.of_text(piece)) for piece, _ in matched.values())})
+        self._lengths = base.lengths.copy()
+        for text in (self._symbols.of_text(piece) for piece, _ in matched.values()):
+            self._lengths[text[:1]] = {*self._lengths.get(text[:1], ONE), len(text)}
         self._scores = [used[id][1] if id in used else score for id, score in enumerate(scores)]
         self._unknown = (base.unknown[0], unknown)
         self._round = single_precision
@@ -125,12 +126,12 @@ class DeviatingUnigram:
         totals = array("f" if self._round else "d", [0.0, *[LOWEST] * length])
         best: list[tuple[int | None, int]] = [(None, 0)] * (length + 1)
         candidate = array(totals.typecode, [0.0])
-        tokens, scores, count = self._tokens.get, self._scores, len(self._scores)
+        tokens, lengths, scores, count = self._tokens.get, self._lengths.get, self._scores, len(self._scores)
         for start in range(length):
-            for size in self._lengths:
+            for size in lengths(symbols[start], ONE):
                 end = start + size
                 if end > length:
-                    break
+                    continue
                 id, score = tokens(symbols[start:end]) or (None, self._unknown[1])
                 if id is None and size > 1:
                     continue

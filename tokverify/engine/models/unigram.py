@@ -114,9 +114,12 @@ class Unigram:
         return self._encode_symbols(self._symbols.of_text(self._normalizer.normalize(text)))
 
     @cached_property
-    def lengths(self) -> frozenset[int]:
-        """The lengths of all pieces in symbols, and 1."""
-        return frozenset({1, *map(len, self._tokens)})
+    def lengths(self) -> dict[str, set[int]]:
+        """The first symbols of pieces, with the lengths of these pieces in symbols, and 1."""
+        lengths: dict[str, set[int]] = {}
+        for piece in filter(None, self._tokens):
+            lengths.setdefault(piece[0], {1}).add(len(piece))
+        return lengths
 
     def change_pieces(
         self, old: Mapping[int, str], new: Mapping[int, tuple[str, float]]
