@@ -265,6 +265,16 @@ def test_the_cause_says_what_a_program_did_to_the_texts_of_tokens(model, change,
     assert sentences == [all_texts.sentence]
 
 
+def test_the_cause_says_that_pieces_are_spelled_as_in_a_vocab_txt():
+    right = bpe_spec((), tokens=["▁the", "ing", "▁fox"])
+    wrong = replace(right, tokens=[*right.tokens[:-3], "the", "##ing", "fox"])
+    evidence = Evidence(wrong, None, Opened(Encoder(right, "right")), ())
+    (all_texts,) = all_reference_texts(evidence)
+    reason = "as in the reference (they were kept as in a vocab.txt, with ## inside words and no ▁ before them)"
+    assert all_texts.sentence == f"rewriting 3 tokens (ids 256-258) {reason}"
+    assert all_texts.sentence in [change.sentence for change in reference_texts(evidence)]
+
+
 def test_a_role_is_named_by_both_texts_of_its_token_if_they_differ():
     right = bpe_spec((), {"<S>": CONTROL, "<E>": CONTROL}, special_ids={"bos": 256, "eos": 257})
     wrong = replace(right, tokens=[*right.tokens[:256], "<E>", "<S>"], special_ids={"bos": 257, "eos": 256})

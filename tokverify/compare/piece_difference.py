@@ -77,8 +77,9 @@ def find_piece_differences(
     left_out = find_left_out(expected) if expected else {}
     by_aspect: dict[Aspect, list[PieceDifference]] = {aspect: [] for aspect in _ASPECTS}
     renamed: dict[_Excuse, list[PieceDifference]] = {}
-    for piece in vocabulary.pieces:
-        if piece.expected is None and piece.actual is not None and piece.actual == left_out.get(piece.id):
+    pieces = [_with_left_out(piece, left_out) for piece in vocabulary.pieces]
+    for piece in pieces:
+        if piece.actual == piece.expected and piece.id in left_out:
             continue
         excuse = _excuse(piece, declared, types, expected)
         group = renamed.setdefault(excuse, []) if excuse else by_aspect[_aspect_of(piece, types, model)]
@@ -96,12 +97,20 @@ def find_piece_differences(
             if aspect is Aspect.PADDING and isinstance(actual, Encoder):
                 yield from _find_matched_padding([piece.id for piece in pieces if piece.actual is not None], actual)
     if actual:
-        yield from find_lacking(actual, left_out)
+        differing = {piece.id for piece in pieces if piece.actual is not None and piece.expected is not None}
+        yield from find_lacking(actual, {id: text for id, text in left_out.items() if id not in differing})
     sizes = (vocabulary.actual_size, vocabulary.expected_size)
     if sizes[0] != sizes[1]:
         # The tokens that only one side has are reported above, with their own severity.
         message = f"the model has {plural(sizes[0], 'token')}, the reference {sizes[1]:,}"
         yield make_difference(Aspect.SIZE, INFO, message, facts=sizes, keys=(TOKENS,))
+
+
+def _with_left_out(piece: PieceDifference, left_out: Mapping[int, str]) -> PieceDifference:
+    """Return a token that only the model has with its text in the files beside the reference; padding as it is."""
+    text = left_out.get(piece.id)
+    is_listed = piece.expected is None and piece.actual is not None and text is not None
+    return replace(piece, expected=text) if is_listed and not is_filler(piece.actual or "") else piece
 
 
 def _describe_without_embedding(

@@ -15,7 +15,7 @@ from tokverify.engine.byte_level import SPELLED_SPACE, from_byte_level, to_byte_
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet, Settings
 from tokverify.engine.joined_strings import find_changed
-from tokverify.engine.normalizer import escape_spaces
+from tokverify.engine.normalizer import ESCAPED_SPACE, escape_spaces
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError
 from tokverify.repair import cost
@@ -43,7 +43,7 @@ _REPRESENT_NOTHING = frozenset({TokenType.UNUSED, TokenType.UNDEFINED})
 
 def reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Store tokens as the reference does, grouped by how they differ."""
-    reference, spec = evidence.facts.spec, evidence.spec
+    reference, spec = evidence.facts.extended_spec, evidence.spec
     if reference is None:
         return
     groups: dict[str, dict[int, TokenPatch]] = {}
@@ -54,14 +54,13 @@ def reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
         sentence = f"rewriting {name_tokens(group, spec)} {_describe_all(group, spec, reference)}"
         yield patch_tokens(group, "tokens", sentence, cost.REFERENCE_TEXTS)
     if len(groups) > 1:
-        yield patch_tokens(
-            patches, "tokens", f"rewriting {name_tokens(patches, spec)} as in the reference", cost.ALL_TEXTS
-        )
+        sentence = f"rewriting {name_tokens(patches, spec)} {_describe_all(patches, spec, reference)}"
+        yield patch_tokens(patches, "tokens", sentence, cost.ALL_TEXTS)
 
 
 def all_reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Store all tokens that differ as the reference does."""
-    reference, spec = evidence.facts.spec, evidence.spec
+    reference, spec = evidence.facts.extended_spec, evidence.spec
     patches = _reference_patches(spec, reference) if reference else {}
     if reference and patches:
         sentence = f"rewriting {name_tokens(patches, spec)} {_describe_all(patches, spec, reference)}"
@@ -94,11 +93,12 @@ def _describe_difference(text: str, expected: str) -> str:
 def _describe_all(ids: Iterable[int], spec: TokenizerSpec, reference: TokenizerSpec) -> str:
     """Say how the reference stores tokens and, if that can be seen, what a program did to all of them."""
     pairs = [(spec.tokens[id], reference.tokens[id]) for id in ids]
-    how = {_describe_difference(*pair) for pair in pairs}
-    if how != {_AS_THERE}:
-        return how.pop() if len(how) == 1 else _AS_THERE
     reason = next((reason for reason, undo in _DAMAGES.items() if all(undo(*pair) for pair in pairs)), "")
-    reason = reason or _explain_lost(spec.tokens, reference.tokens)
+    if not reason:
+        how = {_describe_difference(*pair) for pair in pairs}
+        if how != {_AS_THERE}:
+            return how.pop() if len(how) == 1 else _AS_THERE
+        reason = _explain_lost(spec.tokens, reference.tokens)
     return f"{_AS_THERE} ({reason})" if reason else _AS_THERE
 
 
@@ -121,6 +121,12 @@ def _were_bytes_mapped_twice(text: str, right: str) -> bool:
     return text in {to_byte_level(right), to_byte_level(from_byte_level(right).decode("latin-1"))}
 
 
+def _is_as_in_vocab_txt(text: str, right: str) -> bool:
+    """Whether a piece of a WordPiece vocabulary is spelled as BERT's own files do, and not as a GGUF file does."""
+    inner = text.removeprefix("##")
+    return right == (inner if inner != text else ESCAPED_SPACE + text)
+
+
 _DAMAGES: Mapping[str, Callable[[str, str], bool]] = {
     "their UTF-8 was read as Latin-1": partial(is_misread, encoding="latin-1"),
     "their UTF-8 was read as Windows-1252": partial(is_misread, encoding="cp1252"),
@@ -128,6 +134,7 @@ _DAMAGES: Mapping[str, Callable[[str, str], bool]] = {
     f"they had spaces instead of {SPELLED_SPACE}": lambda text, right: text.replace(" ", SPELLED_SPACE) == right,
     "line breaks and tabs were escaped": _was_escaped,
     "their bytes were mapped to characters twice": _were_bytes_mapped_twice,
+    "they were kept as in a vocab.txt, with ## inside words and no ▁ before them": _is_as_in_vocab_txt,
     "they were escaped for HTML": lambda text, right: unescape(text) == right,
     "they were normalized with NFKC": lambda text, right: unicodedata.normalize("NFKC", right) == text,
 }

@@ -18,7 +18,7 @@ from tokverify.report.run import Status
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.writer import write_gguf
-from tokverify.sources.sentencepiece.reader import append_tokens
+from tokverify.sources.sentencepiece.reader import append_tokens, read_with_added_tokens
 from tokverify.sources.sentencepiece.reader import read_spec as read_model
 from tokverify.spec import TokenType
 
@@ -70,12 +70,38 @@ def test_markers_that_only_added_tokens_json_lists_may_be_control_tokens(folder:
     assert (result.status, result.explained_by) == (Status.MISMATCH, ("TL002",))
 
 
+CASES = [Case(id=text, suite="made", text=text, add_special=False) for text in ("the <tool> fox", "<tool>", "fox")]
+
+
+@pytest.mark.process
+def test_markers_that_only_added_tokens_json_lists_have_no_type_to_repair(folder: Path):
+    """Converters write them as USER_DEFINED, publishers also as CONTROL; llama.cpp finds both in texts."""
+    made, source = folder / "made.gguf", folder / "tokenizer.model"
+    (folder / "tokenizer_config.json").unlink()
+    right = read_with_added_tokens(source)
+    write_gguf(made, replace(right, types=[*(right.types or ())[:90], 3, 3, 3]))
+    report = fix_model(made, None, source, CASES)
+    assert report.repair is None
+    assert "types of tokens" not in [check.name for check in report.checks if check.before]
+
+
+@pytest.mark.process
+def test_added_tokens_with_the_ids_of_each_other_are_exchanged(folder: Path):
+    made, fixed, source = folder / "made.gguf", folder / "fixed.gguf", folder / "tokenizer.model"
+    right = read_with_added_tokens(source)
+    write_gguf(made, replace(right, tokens=[*right.tokens[:90], "<|im_end|>", "<|im_start|>", "<tool>"]))
+    failing = [found for found in verify_model(made, source, CASES).differences if found.severity == ERROR]
+    assert [(found.aspect, found.ids) for found in failing] == [(Aspect.BYTES, (90, 91))]
+    assert failing[0].message.startswith("ids 90 and 91 are swapped")
+    assert fix_exit_code(fix_model(made, fixed, source, CASES)) == 0
+    assert list(read_spec(fixed).tokens[90:]) == list(ADDED)
+
+
 @pytest.mark.process
 def test_tokens_that_a_file_lacks_are_appended(folder: Path):
     made, fixed, source = folder / "made.gguf", folder / "fixed.gguf", folder / "tokenizer.model"
     write_gguf(made, read_model(source))
-    cases = [Case(id=text, suite="made", text=text, add_special=False) for text in ("the <tool> fox", "<tool>", "fox")]
-    fix_model(made, fixed, source, cases)
+    fix_model(made, fixed, source, CASES)
     assert list(read_spec(fixed).tokens[90:]) == list(ADDED)
 
 

@@ -57,6 +57,10 @@ class TokenList:
         """What the reference declares as a GGUF file does, with the tokens that only the files beside it declare."""
         return self._facts.extended_spec if self._facts.gguf_spec is not None else None
 
+    @cached_property
+    def _left_out(self) -> Mapping[int, str]:
+        return find_left_out(self._facts.tokenizer) if self._facts.tokenizer else {}
+
     def not_compared(self, encoder: Encoder | None) -> tuple[str, ...]:
         """Return what the reference does not tell about a tokenizer; None for one that llama.cpp refuses."""
         known = {
@@ -68,9 +72,8 @@ class TokenList:
         unknown = [name for name, is_known in known.items() if not is_known]
         if encoder and self._facts.listed_size and not self._facts.lists_all_tokens:
             # What only the files beside the reference list is known, too.
-            beside = find_left_out(self._facts.tokenizer) if self._facts.tokenizer else {}
             after = without_padding(range(self._facts.listed_size, encoder.vocab_size), encoder.spec)
-            beyond = [id for id in after if encoder.settings.pieces[id] != beside.get(id)]
+            beyond = [id for id in after if encoder.settings.pieces[id] != self._left_out.get(id)]
             unknown += [f"{plural(len(beyond), 'token')} from id {beyond[0]} on"] if beyond else []
         return tuple(unknown)
 
@@ -118,7 +121,8 @@ class TokenList:
         """Return the ids whose types llama.cpp would treat in another way."""
         if self.settings is None:
             return sorted(patches_by_probing(self._facts, encoder.spec))
-        unknown, contradicted = self.settings.special_ids.get("unk"), self._facts.contradicted_tokens
+        unknown = self.settings.special_ids.get("unk")
+        open_ids = {*self._facts.contradicted_tokens, *self._left_out}
         pairs = enumerate(zip(encoder.settings.attributes, self.settings.attributes, strict=False))
         differing = {id: pair for id, pair in pairs if pair[0] != pair[1]}
         if differing and (verbatim := _resolve(self._declared)):
@@ -126,9 +130,10 @@ class TokenList:
             differing = {id: pair for id, pair in differing.items() if pair[0] != verbatim.attributes[id]}
 
         def may_be_either(id: int, ours: int, theirs: int) -> bool:
-            # Converters write either of the two for `<unk>`, and publishers for a token on which their files disagree.
+            # Converters write either of the two for `<unk>`, and publishers for a token on which their files disagree,
+            # or which only the files beside the reference list.
             are_matched = bool(ours & _MATCHED and theirs & _MATCHED)
-            return (id == unknown and _are_special(ours, theirs)) or (id in contradicted and are_matched)
+            return (id == unknown and _are_special(ours, theirs)) or (id in open_ids and are_matched)
 
         return [id for id, pair in differing.items() if not may_be_either(id, *pair)]
 
