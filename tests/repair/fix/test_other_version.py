@@ -43,6 +43,15 @@ def test_a_reference_that_a_file_beside_it_contradicts_is_at_fault(tmp_path: Pat
     assert find_other_version(model, Encoder(BPE), reference, [elsewhere], CASES) == ""
 
 
+def test_a_reference_with_which_a_file_agrees_but_for_limits_is_not_contradicted(tmp_path: Path):
+    """So an EOS is repaired although the library for a .model beside a tokenizer.json encodes some texts otherwise."""
+    path = written(tmp_path / "ref" / "tokenizer.json", BPE)
+    path.write_text(json.dumps({**json.loads(path.read_text()), "normalizer": {"type": "NFC"}}))
+    reference, other = OpenedReference(open_reference(path)), open_reference(written(path.with_name("o.json"), BPE))
+    cases = [Case(id="nfd", suite="made", text="e\u0301", add_special=False)]
+    assert find_other_version(tmp_path / "model.gguf", Encoder(BPE), reference, [other], cases) == ""
+
+
 @pytest.mark.parametrize("strips", [True, False])
 def test_a_reference_that_adds_no_space_is_doubted_if_its_decoder_removes_one(strips: bool, tmp_path: Path):
     """As a Llama 2 that has lost `Prepend`, with its tokenizer.model beside it."""

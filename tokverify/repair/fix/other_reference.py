@@ -71,6 +71,9 @@ def find_other_version(
                 f"{disputed} of {plural(len(cases), 'case')}"
             )
             if place == own:
+                # What differs between the two is then a limit, and not what is to be repaired.
+                if _agrees(encoder, reference, cases):
+                    continue
                 return (
                     f"the files of the reference contradict each other: {agrees}; find out with which of them the model"
                     " was trained, and name that one with -r"
@@ -110,7 +113,7 @@ def _loses_space(tokenizer: Tokenizer) -> bool:
     return False
 
 
-def _agrees(original: Encoder, other: FoundReference, cases: Sequence[Case]) -> bool:
+def _agrees(original: Encoder, other: FoundReference | OpenedReference, cases: Sequence[Case]) -> bool:
     explainer = explainer_of(original, Opened(other.tokenizer, other.path))
     results = compare_cases(original, other.tokenizer, cases)
     return not any(explainer.explain(result).fails for result in results if result.fails)
