@@ -1,7 +1,6 @@
 """Another tokenizer at hand that contradicts the reference does not go unmentioned."""
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,16 +46,10 @@ def test_tokenizers_that_agree_are_not_mentioned(tmp_path: Path, beside: Tokeniz
     assert fix(tmp_path, OTHER, beside_model=beside).others == ()
 
 
-def test_no_repair_is_searched_for_if_most_cases_differ_and_the_file_agrees_with_another(
+def test_no_repair_is_searched_for_if_a_file_agrees_with_a_tokenizer_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(fix_task, "make_plan", None)
-    monkeypatch.setattr(sys.modules[__name__], "CASES", [each for each in CASES if "ab" in each.text])
-    with pytest.raises(TokverifyError, match=r"not repaired: the file agrees with .*disagrees about 2 of 2 cases"):
-        fix(tmp_path, OTHER, beside_model=OTHER)
-
-
-def test_a_file_that_agrees_with_a_tokenizer_beside_it_is_not_repaired_with_another(tmp_path: Path):
     with pytest.raises(TokverifyError, match=r"not repaired: the file agrees with .*disagrees about 2 of 4 cases"):
         fix(tmp_path, OTHER, beside_model=OTHER)
     assert not (tmp_path / "fixed.gguf").exists()

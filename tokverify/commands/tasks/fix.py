@@ -19,7 +19,7 @@ from tokverify.repair.budget import ENCODINGS, THOROUGH
 from tokverify.repair.corrected_reference import correct_around
 from tokverify.repair.fix.fixing import make_plan, require_fixable, to_report, write_fixed
 from tokverify.repair.fix.measure import AROUND
-from tokverify.repair.fix.other_reference import compare_with_others, find_clear_other_version, find_other_version
+from tokverify.repair.fix.other_reference import compare_with_others, find_other_version
 from tokverify.repair.other_model import doubt_reference
 from tokverify.report.fix import FixReport
 from tokverify.sources.stores.location import find_model, locate
@@ -72,17 +72,14 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     encodings = THOROUGH if thorough else ENCODINGS
     encoder = _open_encoder(opened)
     at_hand = list(find_others(opened.file, opened.spec, found.found))
-    if encoder and (doubt := find_clear_other_version(path, encoder, found, at_hand, cases)):
+    if encoder and (doubt := find_other_version(path, encoder, found, at_hand, cases)):
         raise TokverifyError(f"{path}: not repaired: {doubt}")
     corrected = correct_around(found, encoder) if encoder else None
     plan = make_plan(path, opened.declaration, corrected or found, cases, encoder=encoder, encodings=encodings)
     # It is not left at "not repaired" if it is the reference that should be.
     if plan.change is None and plan.after.encoder and (blame := find_blame(plan.after.encoder, found.tokenizer)):
         raise TokverifyError(f"{path}: not repaired: {blame}")
-    original, left = plan.before.encoder if plan.change else None, plan.after.encoder
-    doubt = find_other_version(path, original, found, at_hand, cases) if original else ""
-    if doubt:
-        raise TokverifyError(f"{path}: not repaired: {doubt}")
+    left = plan.after.encoder
     others = tuple(compare_with_others(left, found.tokenizer, at_hand, cases)) if left else ()
     is_written = plan.change is not None and target is not None
     if is_written and target is not None:

@@ -64,16 +64,13 @@ def find_other_version(
         if not _is_related(other.tokenizer, reference.tokenizer):
             continue
         disputed = _count_differing(other.tokenizer, reference.tokenizer, cases)
-        # To look for limits takes longer than everything else.
-        if disputed and _agrees(encoder, other, cases):
+        # To look for limits takes longer than everything else. If only they differ, no text is to be repaired.
+        if disputed and _agrees(encoder, other, cases) and not _agrees(encoder, reference, cases):
             agrees = (
                 f"the file agrees with {other.source}, with which the reference ({reference.source}) disagrees about "
                 f"{disputed} of {plural(len(cases), 'case')}"
             )
             if place == own:
-                # What differs between the two is then a limit, and not what is to be repaired.
-                if _agrees(encoder, reference, cases):
-                    continue
                 return (
                     f"the files of the reference contradict each other: {agrees}; find out with which of them the model"
                     " was trained, and name that one with -r"
@@ -83,15 +80,6 @@ def find_other_version(
                 " move the other one to another directory"
             )
     return ""
-
-
-def find_clear_other_version(
-    model: Path, encoder: Encoder, reference: OpenedReference, others: Sequence[FoundReference], cases: Sequence[Case]
-) -> str:
-    """Return what `find_other_version` says if most cases differ: the search for a repair would take minutes."""
-    if not others or 2 * _count_differing(encoder, reference.tokenizer, cases) <= len(cases):
-        return ""
-    return find_other_version(model, encoder, reference, others, cases)
 
 
 def _have_same_tokens(encoder: Encoder, reference: OpenedReference, other: Tokenizer) -> bool:
