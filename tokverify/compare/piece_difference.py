@@ -136,11 +136,11 @@ def _excuse(
         return None
     if isinstance(expected, NameSupplying) and types[piece.id] == TokenType.CONTROL:
         supplied = expected.supplied_names
-        # Two names that are exchanged, or another BOS or EOS, are a difference.
-        other = next((id for id in supplied if expected.piece(id) == piece.actual), len(declared))
-        is_exchanged = declared[other : other + 1] == [piece.expected]
-        if piece.id in supplied and not is_exchanged and piece.id not in expected.special_ids.values():
-            return _SUPPLIED
+        if piece.id in supplied and piece.id not in expected.special_ids.values():
+            # Two names that are exchanged, or another BOS or EOS, are a difference.
+            other = next((id for id in supplied if expected.piece(id) == piece.actual), len(declared))
+            if declared[other : other + 1] != [piece.expected]:
+                return _SUPPLIED
     own = declared[piece.id]
     if (not own and not expected.token_bytes(piece.id)) or ("\0" in piece.expected and own == piece.expected):
         return _EMPTY

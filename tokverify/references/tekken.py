@@ -62,8 +62,14 @@ class TekkenTokenizer:
 
     def piece(self, id: int) -> str:
         """Return the bytes of a token in the GPT-2 alphabet, as in a GGUF file; for a special token, its text."""
-        token_bytes = self.token_bytes(id)
-        return token_bytes.decode() if id < self._tekkenizer.num_special_tokens else spell_bytes(token_bytes)
+        return self.pieces[id] if 0 <= id < self.vocab_size else ""
+
+    @cached_property
+    def pieces(self) -> Sequence[str]:
+        """Every piece by id."""
+        special = self._tekkenizer.num_special_tokens
+        listed = self._bytes
+        return [*(data.decode() for data in listed[:special]), *map(spell_bytes, listed[special:])]
 
     @property
     def split_pattern(self) -> str:
@@ -91,12 +97,18 @@ class TekkenTokenizer:
 
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes that a token represents; none for an id without a token."""
+        return self._bytes[id] if 0 <= id < self.vocab_size else b""
+
+    def bytes_of_tokens(self) -> list[bytes]:
+        """Return the bytes that each token represents, by id."""
+        return self._bytes
+
+    @cached_property
+    def _bytes(self) -> list[bytes]:
+        # The library takes a microsecond for each, and a comparison asks for all of them many times.
         from mistral_common.tokens.tokenizers.base import SpecialTokenPolicy
 
-        if not 0 <= id < self.vocab_size:
-            return b""
-        token_bytes: bytes = self._tekkenizer.id_to_byte_piece(id, SpecialTokenPolicy.KEEP)
-        return token_bytes
+        return [self._tekkenizer.id_to_byte_piece(id, SpecialTokenPolicy.KEEP) for id in range(self.vocab_size)]
 
     def token_types(self) -> list[TokenType]:
         """Return CONTROL for the special tokens, which are those with the lowest ids."""
