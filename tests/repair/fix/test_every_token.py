@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
+from support import made_vocabulary
 from support.bare_tokenizer import Bare
 from support.spec_maker import CONTROL, bpe_spec, spm_spec
 from tokverify.engine.encoder import Encoder
 from tokverify.repair.fix.repair_search import EveryToken
+from tokverify.spec import TokenType
 
 MERGES = [f"{left} {right}" for left in "abcdefgh" for right in "ijklmnop"]
 SPEC = bpe_spec(MERGES, {"<x>": CONTROL})
@@ -13,6 +15,15 @@ SPEC = bpe_spec(MERGES, {"<x>": CONTROL})
 
 def test_equal_tokenizers_have_no_differing_tokens():
     assert EveryToken(Encoder(SPEC)).differing_cases(Encoder(SPEC)) == []
+
+
+def test_the_texts_of_padding_show_nothing():
+    """RWKV finds all its pieces in texts, also the padding that llama.cpp's converter adds at the end."""
+    right = made_vocabulary.rwkv()
+    padding = [f"[PAD{id}]" for id in range(len(right.tokens), len(right.tokens) + 3)]
+    padded = replace(right, tokens=[*right.tokens, *padding], types=[*(right.types or ()), *[TokenType.UNUSED] * 3])
+    assert Encoder(padded).encode(padding[0]) == [len(right.tokens)]
+    assert EveryToken(Encoder(right)).differing_cases(Encoder(padded)) == []
 
 
 def test_the_token_of_a_lost_merge_is_found():

@@ -45,6 +45,7 @@ from tokverify.texts.batch import Known
 from tokverify.texts.competing_text import CompetingTexts, rank_alike
 from tokverify.texts.frame import CHARACTERS, pack_texts
 from tokverify.texts.target_text import SUITE, general_cases, in_contexts, is_generated, split_texts, target_cases
+from tokverify.texts.token_text import PADDING
 from tokverify.texts.unmade_token import never_made
 from tokverify.tokenizer import Tokenizer
 
@@ -427,7 +428,8 @@ def _ordinary_texts(encoder: Encoder, bytes_of: TokenBytes) -> Iterator[str]:
             text = data.decode()
         except UnicodeDecodeError:
             continue
-        if text.strip() and text not in added:
+        # RWKV has pieces for its padding, too, which llama.cpp finds in texts; nobody writes them.
+        if text.strip() and text not in added and not PADDING.fullmatch(text):
             yield text
 
 
@@ -435,7 +437,8 @@ def _marker_texts(encoder: Encoder) -> Iterator[str]:
     settings = encoder.settings
     for id, piece in enumerate(settings.pieces):
         # Most pieces begin otherwise, and to find that they have no kind takes long.
-        if piece.startswith(("<", "[")) and settings.attributes[id] & ORDINARY and kind_of(piece) == "tags":
+        is_tag = piece.startswith(("<", "[")) and settings.attributes[id] & ORDINARY and kind_of(piece) == "tags"
+        if is_tag and not PADDING.fullmatch(piece):
             yield piece
 
 
