@@ -68,11 +68,11 @@ _LOWERING = re.compile(
 )
 """The classes that lowercase as tokenizer_config.json says if `BertNormalizer` is the only stage."""
 _AROUND = {
-    re.compile(r"((Distil|Mobile)?Bert|Electra|LayoutLM)Tokenizer(Fast)?"): ("[CLS]", "[SEP]"),
-    re.compile(r"(Roberta|Longformer|Bart|LED|Mvp|MPNet)Tokenizer(Fast)?"): ("<s>", "</s>"),
-    re.compile(r"(T5|Blenderbot)Tokenizer(Fast)?"): (None, "</s>"),
+    re.compile(r"((Distil|Mobile)?Bert|Electra|LayoutLM)Tokenizer"): ("[CLS]", "[SEP]"),
+    re.compile(r"(Roberta|Longformer|Bart|LED|Mvp|MPNet)Tokenizer"): ("<s>", "</s>"),
+    re.compile(r"(T5|Blenderbot)Tokenizer"): (None, "</s>"),
 }
-"""Classes -> what they add before and after each text, whatever the configuration says, unless it has other texts."""
+"""Classes, without `Fast` -> what they add before and after each text, unless the configuration has other texts."""
 _SPECIAL = {TokenType.CONTROL: True, TokenType.USER_DEFINED: False}
 
 

@@ -77,9 +77,9 @@ def find_piece_differences(
     left_out = find_left_out(expected) if expected else {}
     by_aspect: dict[Aspect, list[PieceDifference]] = {aspect: [] for aspect in _ASPECTS}
     renamed: dict[_Excuse, list[PieceDifference]] = {}
-    pieces = [_with_left_out(piece, left_out) for piece in vocabulary.pieces]
-    for piece in pieces:
-        if piece.actual == piece.expected and piece.id in left_out:
+    differing = [_with_left_out(piece, left_out) for piece in vocabulary.pieces]
+    for piece in differing:
+        if piece.actual is not None and piece.actual == left_out.get(piece.id):
             continue
         excuse = _excuse(piece, declared, types, expected)
         group = renamed.setdefault(excuse, []) if excuse else by_aspect[_aspect_of(piece, types, model)]
@@ -97,8 +97,8 @@ def find_piece_differences(
             if aspect is Aspect.PADDING and isinstance(actual, Encoder):
                 yield from _find_matched_padding([piece.id for piece in pieces if piece.actual is not None], actual)
     if actual:
-        differing = {piece.id for piece in pieces if piece.actual is not None and piece.expected is not None}
-        yield from find_lacking(actual, {id: text for id, text in left_out.items() if id not in differing})
+        on_both = {piece.id for piece in differing if piece.actual is not None and piece.expected is not None}
+        yield from find_lacking(actual, {id: text for id, text in left_out.items() if id not in on_both})
     sizes = (vocabulary.actual_size, vocabulary.expected_size)
     if sizes[0] != sizes[1]:
         # The tokens that only one side has are reported above, with their own severity.

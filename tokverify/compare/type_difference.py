@@ -133,7 +133,7 @@ def find_left_out_types(actual: Tokenizer, expected: Tokenizer) -> Iterator[Toke
         return
     pieces, types = actual.settings.pieces, types_of(actual)
     listed = {id: text for id, text in find_left_out(expected).items() if id < len(pieces) and pieces[id] == text}
-    ids = sorted(id for id in listed if types[id] == TokenType.NORMAL)
+    ids = sorted(id for id in listed if types[id] == TokenType.NORMAL and not is_filler(pieces[id]))
     if ids:
         are = "is an ordinary token" if len(ids) == 1 else "are each an ordinary token"
         message = (

@@ -31,8 +31,7 @@ LONGEST = 128
 """In characters; for longer added tokens, finding overlaps and building a pattern would take too long."""
 
 _FEW = 64
-_SHORT = 1000
-"""In characters."""
+_FEW_CHARACTERS = 50_000
 _WORD = re.compile(r"\w")
 _NOTHING = re.compile(r"(?!)")
 _LONGEST_BEGINNING = 16
@@ -90,9 +89,13 @@ def _splitter(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
     def scanner() -> Callable[[str], list[Fragment]] | None:
         return _exact_scanner(tuple(tokens))
 
+    seen = 0
+
     def split(text: str) -> list[Fragment]:
-        # A pattern of thousands of tokens takes longer to build than to split many short texts without it.
-        scan = scanner() if len(text) > _SHORT else None
+        nonlocal seen
+        seen += len(text)
+        # A pattern of thousands of tokens takes longer to build than to split a few texts without it.
+        scan = scanner() if seen > _FEW_CHARACTERS else None
         return scan(text) if scan else split_longest_first(text, select(text))
 
     return split
@@ -197,8 +200,8 @@ def _exact_scanner(tokens: tuple[AddedToken, ...]) -> Callable[[str], list[Fragm
 
 
 def _scanner(tokens: Sequence[AddedToken]) -> Callable[[str], list[Fragment]]:
-    """Return a function that finds the longest token at each position, from left to right."""
-    ids = {token.text: token.id for token in tokens}
+    """Return a function that finds the longest token at each position, from left to right; of equal ones, the first."""
+    ids = {token.text: token.id for token in reversed(tokens)}
     split = re.compile(f"({prefix_tree_pattern(sorted(ids))})").split
 
     def scan(text: str) -> list[Fragment]:

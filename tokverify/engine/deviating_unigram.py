@@ -69,7 +69,8 @@ class DeviatingUnigram:
         )
         self._normalizer = self._make_normalizer(is_prefixed=True)
         self._nfc = settings.nfc
-        # subtle: llama.cpp goes by effective types where it gives pieces the score 0, and by declared types elsewhere.
+        # subtle: llama.cpp gives pieces with the effective type USER_DEFINED the score 0; other libraries know only
+        # declared types.
         changed = {*used, *usable, *find_bits(settings.attributes, Attribute.USER_DEFINED)}
         matched = {id: used.get(id, (pieces[id], stored[id])) for id in sorted(changed) if types[id] in MATCHED}
         self._symbols, self._tokens = base.change_pieces({id: pieces[id] for id in changed}, matched)

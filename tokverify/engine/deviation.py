@@ -138,7 +138,7 @@ class Deviation:
 
     @property
     def changes_unigram(self) -> bool:
-        """Whether something changes in a unigram model, which is then built anew."""
+        """Whether something changes in a unigram model, of which another one is then made."""
         return any(
             (
                 self.byte_fallback,

@@ -101,11 +101,11 @@ class TekkenTokenizer:
 
     def bytes_of_tokens(self) -> list[bytes]:
         """Return the bytes that each token represents, by id."""
-        return self._bytes
+        return self._bytes.copy()
 
     @cached_property
     def _bytes(self) -> list[bytes]:
-        # The library takes a microsecond for each, and a comparison asks for all of them many times.
+        # A comparison asks for all of them dozens of times, and the library takes 0.3 seconds for 131,072.
         from mistral_common.tokens.tokenizers.base import SpecialTokenPolicy
 
         return [self._tekkenizer.id_to_byte_piece(id, SpecialTokenPolicy.KEEP) for id in range(self.vocab_size)]

@@ -120,6 +120,7 @@ _WRITERS: Mapping[str, Callable[[str, Any, RenderOptions], str]] = {
 """Name of a format -> the function that writes a report of a kind in it."""
 
 FORMAT_NAMES = tuple(_WRITERS)
+"""The formats in which every report can be written."""
 
 FORMATS: Mapping[str, Mapping[str, Format]] = {
     kind: {name: partial(write, kind) for name, write in _WRITERS.items()} for kind in _MODULES

@@ -47,7 +47,7 @@ def reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     if reference is None:
         return
     groups: dict[str, dict[int, TokenPatch]] = {}
-    patches = _reference_patches(spec, reference)
+    patches = _reference_patches(spec, reference, evidence.facts.listed_size)
     for id, patch in patches.items():
         groups.setdefault(_describe_difference(spec.tokens[id], reference.tokens[id]), {})[id] = patch
     for group in groups.values():
@@ -61,20 +61,23 @@ def reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
 def all_reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Store all tokens that differ as the reference does."""
     reference, spec = evidence.facts.extended_spec, evidence.spec
-    patches = _reference_patches(spec, reference) if reference else {}
+    patches = _reference_patches(spec, reference, evidence.facts.listed_size) if reference else {}
     if reference and patches:
         sentence = f"rewriting {name_tokens(patches, spec)} {_describe_all(patches, spec, reference)}"
         yield patch_tokens(patches, "tokens", sentence, cost.REFERENCE_TEXTS)
 
 
-def _reference_patches(spec: TokenizerSpec, reference: TokenizerSpec) -> dict[int, TokenPatch]:
-    """Return patches for all tokens that the reference stores differently.
+def _reference_patches(spec: TokenizerSpec, reference: TokenizerSpec, size: int) -> dict[int, TokenPatch]:
+    """Return patches for all tokens that the reference stores differently; from `size` on, files beside it list them.
 
     Those that represent nothing here, as placeholders do, also get the reference's type.
     """
     types, expected_types = types_of(spec), types_of(reference)
     patches: dict[int, TokenPatch] = {}
     for id in find_changed(spec.tokens, reference.tokens):
+        if id >= size and expected_types[id] == TokenType.UNUSED:
+            # It is between those that the files list.
+            continue
         type = expected_types[id] if types[id] in _REPRESENT_NOTHING else None
         patches[id] = TokenPatch(reference.tokens[id], type)
     return patches
@@ -93,12 +96,13 @@ def _describe_difference(text: str, expected: str) -> str:
 def _describe_all(ids: Iterable[int], spec: TokenizerSpec, reference: TokenizerSpec) -> str:
     """Say how the reference stores tokens and, if that can be seen, what a program did to all of them."""
     pairs = [(spec.tokens[id], reference.tokens[id]) for id in ids]
+    if all(_is_as_in_vocab_txt(*pair) for pair in pairs) and any(text.startswith("##") for text, _ in pairs):
+        return f"{_AS_THERE} (they were kept as in a vocab.txt, with ## inside words and no ▁ before them)"
+    how = {_describe_difference(*pair) for pair in pairs}
+    if how != {_AS_THERE}:
+        return how.pop() if len(how) == 1 else _AS_THERE
     reason = next((reason for reason, undo in _DAMAGES.items() if all(undo(*pair) for pair in pairs)), "")
-    if not reason:
-        how = {_describe_difference(*pair) for pair in pairs}
-        if how != {_AS_THERE}:
-            return how.pop() if len(how) == 1 else _AS_THERE
-        reason = _explain_lost(spec.tokens, reference.tokens)
+    reason = reason or _explain_lost(spec.tokens, reference.tokens)
     return f"{_AS_THERE} ({reason})" if reason else _AS_THERE
 
 
@@ -134,7 +138,6 @@ _DAMAGES: Mapping[str, Callable[[str, str], bool]] = {
     f"they had spaces instead of {SPELLED_SPACE}": lambda text, right: text.replace(" ", SPELLED_SPACE) == right,
     "line breaks and tabs were escaped": _was_escaped,
     "their bytes were mapped to characters twice": _were_bytes_mapped_twice,
-    "they were kept as in a vocab.txt, with ## inside words and no ▁ before them": _is_as_in_vocab_txt,
     "they were escaped for HTML": lambda text, right: unescape(text) == right,
     "they were normalized with NFKC": lambda text, right: unicodedata.normalize("NFKC", right) == text,
 }

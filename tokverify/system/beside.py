@@ -1,7 +1,7 @@
 """Call a function in another thread, beside something that takes longer, or for no longer than some time.
 
-Python runs one thread at a time, so this only helps if the function spends its time in compiled code that lets other
-threads run, as `hashlib` and the native engine do.
+Python runs one thread at a time, so work only takes less time if it is done in compiled code that lets other threads
+run, as `hashlib` and the native engine do.
 """
 
 from __future__ import annotations

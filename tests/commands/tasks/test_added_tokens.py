@@ -97,6 +97,31 @@ def test_added_tokens_with_the_ids_of_each_other_are_exchanged(folder: Path):
     assert list(read_spec(fixed).tokens[90:]) == list(ADDED)
 
 
+def compare_behind(folder: Path, tokens: list[str], listed: list[str]) -> list[tuple[Aspect, tuple[int, ...]]]:
+    """Return the errors of a file with some tokens behind those of its model, where added_tokens.json lists others."""
+    made, source = folder / "made.gguf", folder / "tokenizer.model"
+    (folder / "tokenizer_config.json").unlink()
+    model = read_model(source)
+    size = len(model.tokens)
+    (folder / "added_tokens.json").write_text(json.dumps({text: size + at for at, text in enumerate(listed)}))
+    write_gguf(
+        made, append_tokens(model, {size + at: (text, TokenType.USER_DEFINED) for at, text in enumerate(tokens)})
+    )
+    found = verify_model(made, source, CASES).differences
+    return [(each.aspect, tuple(id - size for id in each.ids)) for each in found if each.severity == ERROR]
+
+
+@pytest.mark.process
+def test_reserved_tokens_that_only_added_tokens_json_lists_are_right(folder: Path):
+    listed = ["<|reserved_special_token_0|>", "<unused0>"]
+    assert compare_behind(folder, listed, listed) == []
+
+
+@pytest.mark.process
+def test_a_token_with_another_text_than_in_added_tokens_json_is_reported_once(folder: Path):
+    assert compare_behind(folder, ["<|wrong|>"], ["<|listed|>"]) == [(Aspect.BYTES, (0,))]
+
+
 @pytest.mark.process
 def test_tokens_that_a_file_lacks_are_appended(folder: Path):
     made, fixed, source = folder / "made.gguf", folder / "fixed.gguf", folder / "tokenizer.model"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import compress, count
 
 from tokverify.compare.behavior import find_differing, judge
 from tokverify.compare.contradiction import SPACE_PREFIX
@@ -15,7 +16,7 @@ from tokverify.compare.ranking_difference import (
 from tokverify.compare.repair import FIX, set_flag
 from tokverify.compare.rule import rule, to_finding
 from tokverify.compare.subject import Subject
-from tokverify.engine.attribute import Attribute, find_all
+from tokverify.engine.attribute import Attribute
 from tokverify.engine.deviating_encoder import DeviatingEncoder
 from tokverify.engine.deviation import Deviation
 from tokverify.report.finding import ERROR, INFO, Finding
@@ -72,7 +73,8 @@ def _check_ignore_merges(subject: Subject, *, expected: bool) -> Iterator[Findin
     actual = subject.settings.ignore_merges
     if actual == expected:
         return
-    normal, all_bytes = find_all(subject.settings.attributes, _NORMAL), subject.encoder.bytes_of_tokens()
+    normal = compress(count(), map(_NORMAL.__eq__, subject.settings.attributes))
+    all_bytes = subject.encoder.bytes_of_tokens()
     ids = {text: id for id in normal if (text := from_utf8(all_bytes[id]))}
     texts = list(ids)
     if not actual:

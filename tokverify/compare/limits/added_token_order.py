@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tokverify.compare.limits.limit import Counterfactual, Text, limit
 from tokverify.compare.limits.sides import Sides
@@ -36,7 +37,9 @@ def added_token_order(sides: Sides) -> Iterator[Counterfactual]:
     select = selector(tokens)
 
     def applies(target: Text) -> bool:
-        present = [token for token in select(target.text) if token.text in target.text]
+        # What is stripped around a token is another limit.
+        plain = (replace(token, lstrip=False, rstrip=False) for token in select(target.text))
+        present = [token for token in plain if token.text in target.text]
         matched = [token for token in present if target.parse_special or not token.special]
         leftmost = split_leftmost(target.text, present, parse_special=target.parse_special)
         return len(matched) > 1 and split_longest_first(target.text, matched) != leftmost

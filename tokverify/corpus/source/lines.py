@@ -129,7 +129,8 @@ def _read_objects(unit: WorkUnit, columns: Columns) -> Reading:
 
 
 def _documents(decoder: msgspec.json.Decoder[dict[str, Any]], row: int, line: bytes, columns: Columns) -> Reading:
-    fields = _decode(decoder, row, line)
+    line = _without_mark(row, line)
+    fields = _decode(decoder, line)
     if fields is None:
         yield Unreadable(row, _explain(decoder, line))
         return
@@ -146,10 +147,12 @@ def _documents(decoder: msgspec.json.Decoder[dict[str, Any]], row: int, line: by
         yield Document(row, text, ids)
 
 
-def _decode(decoder: msgspec.json.Decoder[dict[str, Any]], row: int, line: bytes) -> dict[str, Any] | None:
+def _without_mark(row: int, line: bytes) -> bytes:
+    return line if row else line.removeprefix(codecs.BOM_UTF8)
+
+
+def _decode(decoder: msgspec.json.Decoder[dict[str, Any]], line: bytes) -> dict[str, Any] | None:
     """Decode a line; None if it is not an object, or contains text that is not valid."""
-    if row == 0:
-        line = line.removeprefix(codecs.BOM_UTF8)
     try:
         return decoder.decode(line)
     except _DECODE_ERRORS:
@@ -182,7 +185,7 @@ def _columns(path: str) -> Sequence[Column]:
     for number, (start, line) in enumerate(read_lines(WorkUnit(CorpusFile(path, "json_lines", None, "")))):
         if number == _MAX_SAMPLED_LINES:
             break
-        for column in _list_fields(_decode(decoder, start, line or b"") or {}):
+        for column in _list_fields(_decode(decoder, _without_mark(start, line or b"")) or {}):
             if column.path not in found or column.has_text or column.has_ids:
                 found[column.path] = column
     if not found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from tokverify.case import Case
@@ -55,6 +56,8 @@ def find_other_version(
     added later, or a flag that the reference declares differs and its decoder undoes what its encoder does.
     """
     own = reference.path.parent if reference.path else None
+    # If the file differs from the reference only by limits, no text is to be repaired.
+    is_right = cache(lambda: _agrees(encoder, reference, cases))
     for other in others:
         place = other.path.parent if other.path else None
         if place is None or place not in {own, model.parent}:
@@ -64,8 +67,8 @@ def find_other_version(
         if not _is_related(other.tokenizer, reference.tokenizer):
             continue
         disputed = _count_differing(other.tokenizer, reference.tokenizer, cases)
-        # To look for limits takes longer than everything else. If only they differ, no text is to be repaired.
-        if disputed and _agrees(encoder, other, cases) and not _agrees(encoder, reference, cases):
+        # To look for limits takes longer than everything else.
+        if disputed and _agrees(encoder, Opened(other.tokenizer, other.path), cases) and not is_right():
             agrees = (
                 f"the file agrees with {other.source}, with which the reference ({reference.source}) disagrees about "
                 f"{disputed} of {plural(len(cases), 'case')}"
@@ -101,8 +104,10 @@ def _loses_space(tokenizer: Tokenizer) -> bool:
     return False
 
 
-def _agrees(original: Encoder, other: FoundReference | OpenedReference, cases: Sequence[Case]) -> bool:
-    explainer = explainer_of(original, Opened(other.tokenizer, other.path))
+def _agrees(original: Encoder, other: Opened, cases: Sequence[Case]) -> bool:
+    if other.tokenizer is None:
+        return False
+    explainer = explainer_of(original, other)
     results = compare_cases(original, other.tokenizer, cases)
     return not any(explainer.explain(result).fails for result in results if result.fails)
 

@@ -100,7 +100,7 @@ def split_probes(document: Document) -> list[list[str]]:
 
 
 def split_all(document: Document, texts: Iterable[str]) -> list[list[str]]:
-    """Split many texts into the pre-tokens of byte-level BPE; for each by itself, it takes twice as long.
+    """Split texts into the pre-tokens of byte-level BPE; many calls for one text each would take twice as long.
 
     Raises:
         EncodeError: If one cannot be split.

@@ -16,11 +16,11 @@ class NativeTables(NamedTuple):
     """What the native engine reads of a tokenizer.json."""
 
     rest: bytes
-    """The document with an empty `vocab`, and with empty `merges` if those could be read."""
+    """The document with an empty `vocab` and empty `merges`, as far as those could be read."""
     pieces: JoinedStrings | None
     """The pieces of the model by id, without added tokens. One that is listed twice counts twice.
 
-    None if the ids have gaps, or if a piece has a NUL.
+    None if the ids have gaps or occur twice, or if a piece has a NUL.
     """
     merges: JoinedStrings | None
     """The merges in their order, each with a space between its two pieces; None if one is written in another way."""
@@ -61,7 +61,7 @@ class Tables:
     """The vocabulary and the merges of a model.
 
     Args:
-        outline: The model without them, or with all of it.
+        outline: The model without what was read natively.
         native: What the native engine has read of them.
         read_model: Returns all of the model.
     """
