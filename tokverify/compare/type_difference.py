@@ -118,13 +118,8 @@ def find_unmatched_tokens(actual: Tokenizer, expected: Tokenizer) -> Iterator[To
     answers = zip(ids, *sides, strict=True)
     unmatched = [id for id, ours, theirs in answers if id in (theirs or ()) and id not in (ours or ())]
     if unmatched:
-        are = "is an ordinary token" if len(unmatched) == 1 else "are each an ordinary token"
-        message = (
-            f"{plural(len(unmatched), 'token')} {are} in the model that no merge could make, but matched in texts by "
-            f"the reference: {list_tokens(unmatched, pieces)}"
-        )
-        facts = [_Class.ORDINARY.name, "MATCHED"]
-        yield make_difference(Aspect.TYPES, ERROR, message, unmatched, facts=facts, keys=(TYPES,))
+        rest = " that no merge could make, but matched in texts by the reference"
+        yield _describe_ordinary(unmatched, pieces, rest, "MATCHED")
 
 
 def find_left_out_types(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
@@ -135,13 +130,14 @@ def find_left_out_types(actual: Tokenizer, expected: Tokenizer) -> Iterator[Toke
     listed = {id: text for id, text in find_left_out(expected).items() if id < len(pieces) and pieces[id] == text}
     ids = sorted(id for id in listed if types[id] == TokenType.NORMAL and not is_filler(pieces[id]))
     if ids:
-        are = "is an ordinary token" if len(ids) == 1 else "are each an ordinary token"
-        message = (
-            f"{plural(len(ids), 'token')} {are} in the model, but an added one by the files beside the reference, so"
-            f" that it is not matched in texts: {list_tokens(ids, pieces)}"
-        )
-        facts = [_Class.ORDINARY.name, "LISTED"]
-        yield make_difference(Aspect.TYPES, ERROR, message, ids, facts=facts, keys=(TYPES,))
+        rest = ", but an added one by the files beside the reference, so that it is not matched in texts"
+        yield _describe_ordinary(ids, pieces, rest, "LISTED")
+
+
+def _describe_ordinary(ids: Sequence[int], pieces: Sequence[str], rest: str, fact: str) -> TokenizerDifference:
+    are = "is an ordinary token" if len(ids) == 1 else "are each an ordinary token"
+    message = f"{plural(len(ids), 'token')} {are} in the model{rest}: {list_tokens(ids, pieces)}"
+    return make_difference(Aspect.TYPES, ERROR, message, ids, facts=[_Class.ORDINARY.name, fact], keys=(TYPES,))
 
 
 def _knows_types(tokenizer: Tokenizer) -> bool:

@@ -76,7 +76,7 @@ class DeviatingUnigram:
         self._symbols, self._tokens = base.change_pieces({id: pieces[id] for id in changed}, matched)
         self._lengths = base.lengths.copy()
         for text in (self._symbols.of_text(piece) for piece, _ in matched.values()):
-            self._lengths[text[:1]] = {*self._lengths.get(text[:1], ONE), len(text)}
+            self._lengths[text[:1]] = [*self._lengths.get(text[:1], ONE), len(text)]
         self._scores = [used[id][1] if id in used else score for id, score in enumerate(scores)]
         self._unknown = (base.unknown[0], unknown)
         self._round = single_precision

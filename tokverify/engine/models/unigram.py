@@ -29,6 +29,7 @@ from tokverify.engine.charsmap import Charsmap
 from tokverify.engine.family import NO_TOKEN
 from tokverify.engine.models.boundary import adjacent_pairs, split_parts
 from tokverify.engine.models.lattice_trace import LOWEST, LatticeTracer
+from tokverify.engine.models.longest import lengths_by_first
 from tokverify.engine.models.symbol import Symbols
 from tokverify.engine.models.unigram_normalizer import UnigramNormalizer
 from tokverify.engine.nfc import cut_to_nfc, to_nfc, trace_nfc
@@ -114,12 +115,10 @@ class Unigram:
         return self._encode_symbols(self._symbols.of_text(self._normalizer.normalize(text)))
 
     @cached_property
-    def lengths(self) -> dict[str, set[int]]:
+    def lengths(self) -> dict[str, list[int]]:
         """The first symbols of pieces, with the lengths of these pieces in symbols, and 1."""
-        lengths: dict[str, set[int]] = {}
-        for piece in filter(None, self._tokens):
-            lengths.setdefault(piece[0], {1}).add(len(piece))
-        return lengths
+        pieces = list(filter(None, self._tokens))
+        return lengths_by_first(chain(pieces, {piece[0] for piece in pieces}))
 
     def change_pieces(
         self, old: Mapping[int, str], new: Mapping[int, tuple[str, float]]
