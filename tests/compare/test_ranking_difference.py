@@ -133,6 +133,16 @@ def test_scores_are_compared_with_the_merges_of_a_tokenizer_json_if_they_do_not_
     assert found.proof == '"abc" is encoded as [262, 260], not [259, 264]'
 
 
+def test_one_score_for_all_tokens_ranks_none_of_them_as_the_merges_of_a_tokenizer_json_do():
+    document = {"model": {"type": "BPE", "vocab": {}, "merges": ["a b", "b c", "d x", "c d"]}, "added_tokens": []}
+    right = spm_spec({"ab": -1.0, "bc": -2.0, "dx": -3.0, "cd": -4.0, **LETTERS}, add_space_prefix=False)
+    constant = Encoder(replace(right, scores=[-1000.0] * len(right.tokens)))
+    (difference,) = find_ranking_differences(constant, Documented(Encoder(right), document))
+    assert difference.severity is ERROR
+    assert difference.message.startswith("4 tokens all have the same score, -1000, so that nothing ranks them: ")
+    assert '"cdx" is encoded as' in difference.message
+
+
 def test_merges_are_compared_with_the_ranks_of_a_tiktoken_vocabulary():
     tiktoken = pytest.importorskip("tiktoken", reason="tiktoken is not installed")
     spec = bpe_spec(["b c", "a b", "d d", "dd d"], {"<x>": CONTROL})
@@ -185,6 +195,7 @@ def test_swapped_scores_of_a_real_vocabulary(pieces, severity, proof, vocabs: Pa
         ([0.0, *[-9.0] * 7, -1.0], False),
         ([-1.0, *[0.0, -0.0] * 4, -2.0], True),
         ([-1.0, *[0.0] * 8, -2.0, -1.5], False),
+        ([-1000.0] * 9, False),
     ],
 )
 @pytest.mark.parametrize("kind", [list, partial(array, "f")])

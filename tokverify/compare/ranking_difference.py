@@ -141,6 +141,8 @@ def moved_tokens(actual: Encoder, declared: TokenizerSpec) -> list[int]:
         # As below, but half a million merges one by one would take long.
         made = dict.fromkeys(map(id_of, pieces_made_by(declared.merges or ())))
         ranked = [id for id in made if id in ordinary]
+        if len({scores[id] for id in ranked}) == 1:
+            return sorted(ranked)
         return sorted(ranked[index] for index in find_moved([(-scores[id],) for id in ranked]))
     ranked, keys = [], []
     for group in _rank(declared):
@@ -179,8 +181,11 @@ def _rank(declared: TokenizerSpec) -> Iterator[Iterable[str]]:
 
 def _describe_tokens(actual: Encoder, ids: Sequence[int], ranking: Ranking) -> str:
     count, listed = plural(len(ids), "token"), list_tokens(ids, actual.settings.pieces)
+    scores = actual.spec.scores or ()
     if ranking is Ranking.SCORE_SUM:
         verb, what = "has" if len(ids) == 1 else "have", "another score than in the reference"
+    elif len(ids) > 1 and len(tied := {scores[id] for id in ids}) == 1:
+        verb, what = "all have", f"the same score, {tied.pop():g}, so that nothing ranks them"
     else:
         verb, what = "ranks" if len(ids) == 1 else "rank", "in another order than in the reference"
     return f"{count} {verb} {what}: {listed}" if ids else ""

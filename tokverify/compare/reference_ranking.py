@@ -17,6 +17,7 @@ from tokverify.engine.family import Ranking
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.sources.huggingface.tables import tables_of
 from tokverify.spec import TokenizerSpec
+from tokverify.text.sequence import thin_out
 from tokverify.tokenizer import Declaring, DocumentHolding, MatchListing, PatternHolding, Tokenizer, pieces_of
 
 if TYPE_CHECKING:
@@ -128,8 +129,14 @@ def _arrays(spec: TokenizerSpec, ranking: Ranking) -> tuple[Sequence[object] | N
 
 
 def descends(actual: Encoder, scores: Sequence[float]) -> bool:
-    """Whether the scores of ordinary tokens never ascend, apart from those that many tokens share."""
+    """Whether the scores of ordinary tokens never ascend, apart from those that many tokens share.
+
+    One score for all of them ranks none: llama.cpp's converter writes -1000 without a .model.
+    """
     is_normal = actual.settings.attributes.translate(_IS_NORMAL)
+    # Few files have the same score at as many places, so that others pay nothing for it.
+    if len(set(thin_out(scores, _SHARED))) == 1 and len(set(compress(scores, is_normal))) == 1:
+        return False
     module = usable_native_module()
     if module and isinstance(scores, array) and scores.typecode == "f":
         descends: bool = module.descends(scores.tobytes(), is_normal, _SHARED)
