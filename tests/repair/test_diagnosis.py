@@ -20,7 +20,7 @@ from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve
 from tokverify.references import open_reference
-from tokverify.repair.array_change import merges
+from tokverify.repair.array_change import merges, scores
 from tokverify.repair.budget import Budget
 from tokverify.repair.evidence import Evidence, Target
 from tokverify.repair.piece_change import all_reference_texts, reference_texts
@@ -107,6 +107,21 @@ def test_a_single_fault_is_diagnosed(right: TokenizerSpec, wrong: TokenizerSpec,
     assert [changed.encode(text, add_special=True) for text in TEXTS] == [
         intact.encode(text, add_special=True) for text in TEXTS
     ]
+
+
+def test_tokens_behind_padding_are_exchanged_with_it():
+    size = len(BPE.tokens)
+    pads = [f"[PAD{id}]" for id in range(size - 1, size + 1)]
+    unused = [TokenType.UNUSED] * 2
+    wrong = replace(BPE, tokens=[*BPE.tokens[:-1], *pads, "<x>"], types=[*BPE.types[:-1], *unused, CONTROL])
+    result = found(wrong, BPE)
+    best = result.diagnosis.explanations[0]
+    assert best.unexplained == ()
+    assert best.sentence.startswith(f"rewriting token {size - 1} ")
+    assert f"which puts padding in the place of token {size + 1} " in best.sentence
+    changed = result.changes[0].transform(wrong)
+    assert list(changed.tokens) == [*BPE.tokens, pads[1], pads[0]]
+    assert list(changed.types) == [*BPE.types, *unused]
 
 
 def test_two_faults_are_diagnosed_together():
@@ -292,6 +307,14 @@ def test_tokens_that_moved_because_others_are_lost_are_described_so():
     expected = f"rewriting 2 tokens (ids 256-257) {reason}"
     assert [change.sentence for change in all_reference_texts(evidence)] == [expected]
     assert [change.sentence for change in reference_texts(evidence)] == [expected]
+
+
+def test_scores_of_the_reference_are_used_for_the_tokens_that_it_has_if_the_file_has_padding():
+    size = len(SPM.tokens)
+    types = [*SPM.types, TokenType.UNUSED]
+    padded = replace(SPM, tokens=[*SPM.tokens, "[PAD]"], types=types, scores=[-1000.0] * (size + 1))
+    (change,) = scores(Evidence(padded, None, Opened(Encoder(SPM, "right")), ()))
+    assert change.transform(padded).scores == [*SPM.scores, -1000.0]
 
 
 def test_merges_that_are_separated_by_tabs_are_described_so():

@@ -254,6 +254,13 @@ def test_a_reference_whose_chats_need_tokens_beyond_the_embeddings_is_another_ve
     assert bool(found) is expected
 
 
+def test_a_reference_without_the_padding_before_the_last_tokens_is_not_doubted():
+    """A script that merges models padded the vocabulary before it added the marker."""
+    padded = {"[PAD256]": TokenType.UNUSED, "[PAD257]": TokenType.UNUSED, "<|end|>": CONTROL}
+    spec = replace(bpe_spec((), padded), embedding_rows=259)
+    assert not find_other_model(spec, Opened(Encoder(bpe_spec((), {"<|end|>": CONTROL}))))
+
+
 @pytest.mark.parametrize(
     ("last", "rows", "expected"),
     [

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tokverify.compare.marker import read_template
 from tokverify.engine.special_text import EOT_TEXTS
 from tokverify.spec import AddedToken, TokenizerSpec, TokenType
-from tokverify.texts.token_text import is_filler
+from tokverify.texts.token_text import PADDING, is_filler
 
 if TYPE_CHECKING:
     from tokverify.compare.opened import Opened
@@ -76,7 +76,7 @@ def find_lost_between(spec: TokenizerSpec, facts: Opened) -> list[int]:
     """Return the tokens that the reference lacks before its last one, if the model has an embedding for each of ours.
 
     One that was inserted into the file would leave it with more tokens than embeddings, unless padding at its end had
-    been in excess.
+    been in excess. Padding that converters make up is no loss: it was put before the last tokens by mistake.
     """
     ours, theirs = spec.tokens, facts.spec.tokens if facts.spec else ()
     is_full = spec.embedding_rows == len(ours) > len(theirs)
@@ -84,7 +84,8 @@ def find_lost_between(spec: TokenizerSpec, facts: Opened) -> list[int]:
         return []
     known = set(theirs)
     ids = [id for id, token in enumerate(ours) if token not in known]
-    return ids if len(ids) == len(ours) - len(theirs) else []
+    is_lost = len(ids) == len(ours) - len(theirs) and not all(PADDING.fullmatch(ours[id]) for id in ids)
+    return ids if is_lost else []
 
 
 def _beyond(spec: TokenizerSpec, facts: Opened) -> Sequence[int]:

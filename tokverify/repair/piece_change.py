@@ -31,6 +31,7 @@ from tokverify.repair.token_patch import (
 )
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import plural, quote
+from tokverify.texts.token_text import is_filler
 
 if TYPE_CHECKING:
     from tokverify.repair.evidence import Evidence
@@ -52,10 +53,10 @@ def reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
         groups.setdefault(_describe_difference(spec.tokens[id], reference.tokens[id]), {})[id] = patch
     for group in groups.values():
         sentence = f"rewriting {name_tokens(group, spec)} {_describe_all(group, spec, reference)}"
-        yield patch_tokens(group, "tokens", sentence, cost.REFERENCE_TEXTS)
+        yield _rewrite(group, spec, reference, sentence, cost.REFERENCE_TEXTS)
     if len(groups) > 1:
         sentence = f"rewriting {name_tokens(patches, spec)} {_describe_all(patches, spec, reference)}"
-        yield patch_tokens(patches, "tokens", sentence, cost.ALL_TEXTS)
+        yield _rewrite(patches, spec, reference, sentence, cost.ALL_TEXTS)
 
 
 def all_reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
@@ -64,7 +65,24 @@ def all_reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     patches = _reference_patches(spec, reference, evidence.facts.listed_size) if reference else {}
     if reference and patches:
         sentence = f"rewriting {name_tokens(patches, spec)} {_describe_all(patches, spec, reference)}"
-        yield patch_tokens(patches, "tokens", sentence, cost.REFERENCE_TEXTS)
+        yield _rewrite(patches, spec, reference, sentence, cost.REFERENCE_TEXTS)
+
+
+def _rewrite(
+    patches: dict[int, TokenPatch], spec: TokenizerSpec, reference: TokenizerSpec, sentence: str, cost: float
+) -> TokenizerChange:
+    """Rewrite tokens, and exchange those of them that stand behind the reference's last one with the padding here.
+
+    A merge of models, or a script, may pad a vocabulary before it adds the last tokens. llama.cpp refuses a file with
+    two tokens of one text.
+    """
+    types, ids = types_of(spec), {patch.text: id for id, patch in patches.items() if is_filler(spec.tokens[id])}
+    behind = range(len(reference.tokens), len(spec.tokens))
+    left = {id: ids[spec.tokens[id]] for id in behind if spec.tokens[id] in ids}
+    if left:
+        patches = patches | {id: TokenPatch(spec.tokens[place], types[place]) for id, place in left.items()}
+        sentence += f", which puts padding in the place of {name_tokens(left, spec)}"
+    return patch_tokens(patches, "tokens", sentence, cost)
 
 
 def _reference_patches(spec: TokenizerSpec, reference: TokenizerSpec, size: int) -> dict[int, TokenPatch]:

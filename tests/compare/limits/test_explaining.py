@@ -219,6 +219,16 @@ def test_flags_that_the_name_of_the_model_brings_are_no_limit(tmp_path: Path):
     assert read_spec_of(path).general == {"name": "modern-bert"}
 
 
+def test_a_flag_is_a_limit_if_the_name_that_brings_it_brings_more_wrong_ones(tmp_path: Path):
+    """Named like Phi-3, llama.cpp would strip spaces after every special token, which the reference does of one."""
+    spec = bpe_spec(["a b", "Ġ a"], {"<x>": USER_DEFINED, "<y>": CONTROL, "<z>": CONTROL})
+    tokens = [
+        added(spec.tokens.index(text), text, special=text != "<x>", rstrip=text == "<x>") for text in spec.tokens[-3:]
+    ]
+    path = write_json(tmp_path / "tokenizer.json", bpe_document(spec, tokens))
+    assert_limit(verify(spec, path, ("<x> ab", "<y> ab <z> a")), "TL007")
+
+
 def test_the_order_of_added_tokens_is_a_limit_unless_one_is_missing(tmp_path: Path):
     # From left to right, `<ab` is first; llama.cpp splits at the longer `b>>>` first.
     spec = bpe_spec([], {"<ab": USER_DEFINED, "b>>>": USER_DEFINED})

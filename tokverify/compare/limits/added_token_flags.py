@@ -11,10 +11,11 @@ from tokverify.compare.limits.overridden_type import contains_token
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation, MatchFlags
 from tokverify.engine.family import Ranking
+from tokverify.engine.settings import resolve
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.sources.huggingface.document import Document
-from tokverify.sources.huggingface.telling_name import settings_by_name
+from tokverify.sources.huggingface.telling_name import with_telling_name
 from tokverify.spec import AddedToken, TokenizerSpec
 from tokverify.text.wording import plural
 
@@ -45,13 +46,13 @@ def added_token_flags(sides: Sides) -> Iterator[Counterfactual]:
     flags: dict[int, MatchFlags] = {}
     differing: list[int] = []
     strips = any(entry.get("lstrip") or entry.get("rstrip") for entry in document.added_tokens)
-    by_name = _flags_by_name(sides.spec) if strips else {}
+    by_name = _flags_by_name(sides.spec, document) if strips else {}
     for entry in document.added_tokens:
         token = sides.added.get(entry["id"])
         if token is None or token.text != entry["content"]:
             continue
         wanted = MatchFlags(bool(entry.get("lstrip")), bool(entry.get("rstrip")), bool(entry.get("single_word")))
-        if wanted in by_name.get(token.id, ()) and wanted != MatchFlags(token.lstrip, token.rstrip):
+        if wanted == by_name.get(token.id) and wanted != MatchFlags(token.lstrip, token.rstrip):
             continue
         flags[token.id] = wanted
         if wanted != MatchFlags(token.lstrip, token.rstrip):
@@ -128,11 +129,13 @@ def _in_normalized_text(sides: Sides, tokens: Sequence[AddedToken], document: Do
     )
 
 
-def _flags_by_name(spec: TokenizerSpec) -> dict[int, list[MatchFlags]]:
-    """Return the flags that added tokens have if the file has one of the names for which llama.cpp strips spaces."""
-    found: dict[int, list[MatchFlags]] = {}
-    for _, settings in settings_by_name(spec):
-        for token in settings.added_tokens:
-            if token.lstrip or token.rstrip:
-                found.setdefault(token.id, []).append(MatchFlags(token.lstrip, token.rstrip))
-    return found
+def _flags_by_name(spec: TokenizerSpec, document: Document) -> dict[int, MatchFlags]:
+    """Return how added tokens strip spaces if the file has the name by which most do so as in the reference.
+
+    Empty if that is its own name.
+    """
+    named = with_telling_name(spec, document.added_tokens)
+    stripping = (
+        [] if named is spec else [token for token in resolve(named).added_tokens if token.lstrip or token.rstrip]
+    )
+    return {token.id: MatchFlags(token.lstrip, token.rstrip) for token in stripping}
