@@ -26,7 +26,7 @@ from tokverify.report.run import Report
 from tokverify.report.tokenizer_difference import Aspect, Origin
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.original_pattern import ORIGINALS
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.train.trainer import TrainingPlan
 from tokverify.train.wordpiece import train as train_wordpiece
 
@@ -271,6 +271,24 @@ def test_a_reference_whose_scores_were_rounded_is_at_fault(rounded: Callable[[fl
     assert explain_rounded_scores(right, Opened(Encoder(right, "reference"))) == ""
     other = spm_spec({**scores, "a": -1.4, "b": -1.4})
     assert explain_rounded_scores(right, Opened(Encoder(other, "reference"))) == ""
+
+
+def test_another_file_that_types_the_markers_of_its_own_template_normal_is_at_fault(tmp_path):
+    template = "{% for m in messages %}<|user|>{{ m['content'] }}{% endfor %}"
+    spec = bpe_spec(MERGES, {"<|user|>": TokenType.USER_DEFINED}, pre="gpt-2", chat_template=template)
+    other = replace(spec, types=[TokenType.NORMAL] * len(spec.tokens))
+    model, reference = tmp_path / "model.gguf", tmp_path / "other.gguf"
+    for path, each in ((model, spec), (reference, other)):
+        write_gguf(path, each)
+    cases = [Case(id="s/marker", suite="s", text="<|user|>hi", add_special=False, parse_special=True)]
+    blamed = [each for each in verify_model(model, reference, cases).differences if each.origin is Origin.REFERENCE]
+    assert [each.message.split(": ", 1)[1] for each in blamed] == [
+        f'its chat template writes {spec.tokens.index("<|user|>")} "<|user|>", which it types NORMAL, and so splits'
+    ]
+    with pytest.raises(TokverifyError, match="the reference is at fault"):
+        fix_model(model, None, reference, cases)
+    # The other way round, the file is at fault, and gets the type.
+    assert not [each for each in verify_model(reference, model, cases).differences if each.origin is Origin.REFERENCE]
 
 
 def test_a_model_that_splits_the_tokens_is_repaired(tmp_path):

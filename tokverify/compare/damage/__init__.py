@@ -22,6 +22,7 @@ from tokverify.compare.damage.lost_setting import (
     find_lost_spaces,
 )
 from tokverify.compare.damage.lost_token import find_lost_tokens
+from tokverify.compare.damage.lost_type import find_lost_types
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.report.tokenizer_difference import TokenizerDifference
@@ -58,3 +59,4 @@ def _find_lost(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference
             yield from find(actual, document, facts)
     yield from find_lost_merges(actual, facts)
     yield from find_lost_tokens(actual, facts)
+    yield from find_lost_types(actual, facts)
