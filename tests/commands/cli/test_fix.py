@@ -203,7 +203,16 @@ def test_a_reference_of_another_model_changes_nothing(run, tmp_path: Path):
     assert not (tmp_path / "fixed.gguf").exists()
 
 
-def test_a_split_file_is_refused(run, tmp_path: Path):
+def test_a_split_file_that_needs_no_repair_is_verified_like_others(run, tmp_path: Path):
+    model = tmp_path / "model-00001-of-00002.gguf"
+    write_patched(INTACT, model, {"split.count": Value(ValueType.UINT32, 2)})
+    code, output = run(model, "-o", "fixed.gguf")
+    assert code == 0
+    assert "nothing to repair" in output
+    assert not (tmp_path / "fixed.gguf").exists()
+
+
+def test_a_split_file_that_needs_a_repair_is_refused(run, tmp_path: Path):
     model = tmp_path / "model-00001-of-00002.gguf"
     write_patched(BROKEN, model, {"split.count": Value(ValueType.UINT32, 2)})
     code, output = run(model, "-o", "fixed.gguf")

@@ -59,7 +59,6 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
         file.require_complete()
         _check_output(target, path, force=force)
     cases = load_cases() if cases is None else list(cases)
-    require_fixable(path)
     opened = open_declaration(file, "gguf")
     found = open_reference(opened, reference)
     if reference is None and found.is_rebuilt:
@@ -76,6 +75,8 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
         raise TokverifyError(f"{path}: not repaired: {doubt}")
     corrected = correct_around(found, encoder) if encoder else None
     plan = make_plan(path, opened.declaration, corrected or found, cases, encoder=encoder, encodings=encodings)
+    if plan.change is not None:
+        require_fixable(path)
     # It is not left at "not repaired" if it is the reference that should be.
     if plan.change is None and plan.after.encoder and (blame := find_blame(plan.after.encoder, found.tokenizer)):
         raise TokverifyError(f"{path}: not repaired: {blame}")
