@@ -2,15 +2,24 @@
 
 import json
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from tokenizers.pre_tokenizers import ByteLevel
 
 from support.byte_level_maker import train_byte_level
 from support.locations import configured, identify
-from tokverify.errors import MissingLibraryError, TokverifyError
+from support.rule_maker import gemma_json
+from support.spec_maker import spm_spec
+from tokverify.case import Case
+from tokverify.compare.opened import OpenedReference
+from tokverify.engine.encoder import Encoder
+from tokverify.errors import EncodeError, MissingLibraryError, TokverifyError
 from tokverify.references import open_reference, transformers
+from tokverify.references.discovery import find_beside
 from tokverify.references.transformers import split_options
+from tokverify.repair.fix.other_reference import find_other_version
+from tokverify.sources.stores.location import find_model
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
@@ -40,6 +49,47 @@ def test_it_encodes_as_the_tokenizer_json(folder):
     ids = [0, *encode(other, "Hello")]
     assert found.tokenizer.decode(ids) == other.decode(ids)
     assert found.versions.keys() == {"transformers"}
+
+
+def test_the_tokenizer_json_that_a_class_holds_describes_it(folder, tmp_path):
+    """So a limit of llama.cpp is recognized, and the tokens that end a generation are known."""
+    pytest.importorskip("transformers")
+    folder = copytree(folder, tmp_path / "chat")
+    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": [0, 5]}))
+    (folder / "chat_template.jinja").write_text("{{ eos_token }}")
+    opened = OpenedReference(open_reference(f"transformers:{folder}"))
+    assert opened.document is not None
+    assert opened.document.library.pre_tokenizer.__class__.__name__ == "ByteLevel"
+    assert opened.named_ends == {0, 5}
+    assert opened.chat_template == "{{ eos_token }}"
+    tokenizer = open_reference(f"transformers:{folder}").tokenizer
+    ids = tokenizer.encode_many(["ab cd", "\ud800"], add_special=False, parse_special=True)
+    assert ids[0] == encode(tokenizer, "ab cd")
+    assert isinstance(ids[1], EncodeError)
+    decoded = tokenizer.decode_many([ids[0], [10**6]])
+    assert decoded[0] == tokenizer.decode(ids[0])
+    assert isinstance(decoded[1], EncodeError)
+    around = tokenizer.with_around([0], [0])
+    assert around.encode_many(["ab cd"], add_special=True, parse_special=True) == [[0, *ids[0], 0]]
+    tokenizer.close()
+
+
+def test_a_class_that_does_not_encode_as_the_tokenizer_json_that_it_reads_is_doubted(tmp_path):
+    """As that of Llama since transformers 5, which adds a space in front."""
+    pytest.importorskip("transformers", minversion="5")
+    spec = spm_spec({"▁": -1.0, "a": -2.0, "b": -2.0, "ab": -1.5}, add_space_prefix=False)
+    document = gemma_json(spec.tokens, ["a b"], [])
+    document["model"] |= {"fuse_unk": True, "byte_fallback": True}
+    document["decoder"] = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "LlamaTokenizer"}))
+    reference = OpenedReference(open_reference(f"transformers:{tmp_path}"))
+    cases = [Case(id="merged", suite="made", text="ab ab", add_special=False)]
+    model = tmp_path / "model.gguf"
+    others = [open_reference(tmp_path / "tokenizer.json")]
+    found = find_other_version(model, Encoder(spec), reference, others, cases)
+    assert found.startswith("transformers does not encode as the tokenizer that it loaded: the file agrees with")
+    assert [each.path for each in find_beside(find_model(model), reference.found)] == [tmp_path / "tokenizer.json"]
 
 
 def test_code_of_a_repository_runs_only_on_request(folder, tmp_path):

@@ -29,6 +29,7 @@ from tokverify.tokenizer import (
     Declaring,
     DocumentHolding,
     EndListing,
+    FileReading,
     LlamaCppDecoding,
     MatchListing,
     PatternHolding,
@@ -79,6 +80,11 @@ class Opened:
     def path(self) -> Path | None:
         """The file that it was read from, if any."""
         return self._path
+
+    @property
+    def place(self) -> Path | None:
+        """The file, or the one in a directory that a library has read; others beside it are about this tokenizer."""
+        return self.path or (self.tokenizer.path if isinstance(self.tokenizer, FileReading) else None)
 
     @property
     def name(self) -> str:
@@ -291,7 +297,7 @@ class Opened:
         from tokverify.sources.config import chat_templates
 
         try:
-            beside = chat_templates(self.path) if self.path else {}
+            beside = chat_templates(self.place) if self.place else {}
         except TokverifyError:
             beside = {}
         # What a tokenizer.json declares has no templates, and converting it takes long.
@@ -303,7 +309,7 @@ class Opened:
         from tokverify.sources.config import declared_tokens
 
         try:
-            ids = declared_tokens(self.path).values() if self.path else ()
+            ids = declared_tokens(self.place).values() if self.place else ()
         except TokverifyError:
             return 0
         return max(ids, default=-1) + 1

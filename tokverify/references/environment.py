@@ -14,13 +14,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tokverify.errors import TokverifyError
-from tokverify.references.command import CommandTokenizer, settings_of
+from tokverify.references.library_process import REMOTE_CODE, describe, start_worker
 from tokverify.references.library_worker import ENGINES
 from tokverify.references.reference import FoundReference, Request
-from tokverify.references.transformers import REMOTE_CODE, split_options, start_worker
+from tokverify.references.transformers import json_in, split_options
 from tokverify.system.cache import cache_directory
 from tokverify.system.library_error import summary
 
@@ -49,13 +50,10 @@ def load(request: Request) -> FoundReference:
     kind, _, rest = location.partition(":")
     kind, rest = (kind, rest) if kind in ENGINES else ("tokenizers", location)
     place, options = split_options(rest) if kind == "transformers" else (rest, [])
-    program = start_worker(str(prepare(names)), kind, place, options)
-    return FoundReference(
-        CommandTokenizer(program, settings_of(request)),
-        source=f"{location}, with {' '.join(names)}",
-        caveat=f"the repository may run its own code ({REMOTE_CODE})" if REMOTE_CODE in options else "",
-        versions={kind: program.hello.version},
-    )
+    path = json_in(place) if kind == "transformers" else Path(place)
+    found = describe(start_worker(str(prepare(names)), kind, place, options), request, path)
+    caveat = f"the repository may run its own code ({REMOTE_CODE})" if REMOTE_CODE in options else ""
+    return replace(found, source=f"{location}, with {' '.join(names)}", caveat=caveat)
 
 
 def prepare(packages: Sequence[str]) -> Path:

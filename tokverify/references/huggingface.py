@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
@@ -147,7 +147,7 @@ class HuggingFaceTokenizer:
 
     def encode_many(
         self, texts: Sequence[str], *, add_special: bool, parse_special: bool
-    ) -> list[list[int] | EncodeError]:
+    ) -> Sequence[list[int] | EncodeError | UnsupportedError]:
         """Encode texts; the result for a text that cannot be encoded is its error."""
         if add_special and self._around:
             return encode_each(self.encode, texts, add_special=add_special, parse_special=parse_special)
@@ -311,6 +311,7 @@ def from_json(  # noqa: PLR0913 - the optional ones are keywords
     end_ids: Collection[int] = (),
     is_file: bool = False,
     path: Path | None = None,
+    make: Callable[..., HuggingFaceTokenizer] = HuggingFaceTokenizer,
 ) -> FoundReference:
     """Make a reference from the content of a tokenizer.json.
 
@@ -321,6 +322,7 @@ def from_json(  # noqa: PLR0913 - the optional ones are keywords
         end_ids: Tokens that end a generation.
         is_file: Whether it is a file of its own, which `tokenizer_json` returns.
         path: That file, if others beside it belong to it.
+        make: Makes the tokenizer, as `HuggingFaceTokenizer` does.
 
     Raises:
         BrokenFileError: If it is not a tokenizer.json.
@@ -343,7 +345,7 @@ def from_json(  # noqa: PLR0913 - the optional ones are keywords
         # Unigram encodes unknown text as this token, whatever the files beside it say.
         known["unk"] = int(own[1])
     return FoundReference(
-        HuggingFaceTokenizer(
+        make(
             tokenizer,
             special_ids=known,
             end_ids=end_ids,

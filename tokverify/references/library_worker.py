@@ -11,6 +11,7 @@ import contextlib
 import importlib.metadata
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -31,6 +32,7 @@ class TokenizersEngine:
         from tokenizers import Tokenizer
 
         del options
+        self._location = location
         self._tokenizer: Any = Tokenizer.from_file(location)
         self._is_first_api = importlib.metadata.version("tokenizers").startswith("0.")
         # Versions before 0.15 always recognize special tokens.
@@ -71,6 +73,11 @@ class TokenizersEngine:
     def tokens(self, ids: Iterable[int]) -> list[Response | None]:
         """List tokens with their types."""
         return [self._token(id) for id in ids]
+
+    def save(self, path: str) -> bool:
+        """Copy the tokenizer.json to a file."""
+        shutil.copyfile(self._location, path)
+        return True
 
     def _token(self, id: int) -> Response | None:
         if id not in self._pieces:
@@ -123,6 +130,14 @@ class TransformersEngine:
         added = self._tokenizer.added_tokens_decoder
         pieces = self._tokenizer.convert_ids_to_tokens(ids)
         return [_describe_token(self.decode, id, piece, added.get(id)) for id, piece in zip(ids, pieces, strict=True)]
+
+    def save(self, path: str) -> bool:
+        """Write the tokenizer.json that the class holds to a file; False if it holds none, or may do more than that."""
+        kind = type(self._tokenizer)
+        if not self._tokenizer.is_fast or kind.__module__.partition(".")[0] != "transformers":
+            return False
+        self._tokenizer.backend_tokenizer.save(path)
+        return True
 
 
 def is_gguf(path: Path) -> bool:
@@ -183,6 +198,8 @@ def respond(engine: TokenizersEngine | TransformersEngine, kind: str, request: R
         return {"ids": [attempt(partial(engine.encode, text, **options)) for text in request["texts"]]}
     if operation == "decode":
         return {"decoded": [attempt(partial(engine.decode, ids)) for ids in request["ids"]]}
+    if operation == "save":
+        return {"saved": [attempt(partial(engine.save, path)) for path in request["paths"]]}
     return {"tokens": engine.tokens(request["ids"])}
 
 

@@ -51,6 +51,8 @@ class FoundReference:
     """The hash of the file that it was read from."""
     path: Path | None = None
     """That file."""
+    directory: Path | None = None
+    """The directory that it was read from, if a library read it from more than one file."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """Library -> version, for the libraries that do the work."""
     reads_model: bool = False
@@ -59,6 +61,11 @@ class FoundReference:
     """The build of llama.cpp that it is, if it is llama.cpp and that is known."""
     is_rebuilt: bool = False
     """Whether it was made from the data of the GGUF file itself, so that it cannot contradict that data."""
+
+    @property
+    def home(self) -> Path | None:
+        """The directory of its files, in which there may be others of the same tokenizer."""
+        return self.path.parent if self.path else self.directory
 
     @classmethod
     def of_file(

@@ -8,19 +8,15 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from tokverify.errors import MissingLibraryError, TokverifyError
-from tokverify.references import library_worker
-from tokverify.references.command import CommandTokenizer, settings_of
-from tokverify.references.command_process import Program, StartError
+from tokverify.references.library_process import REMOTE_CODE, describe, start_worker
 from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.tokenizer_file import kind_of_model
 
-REMOTE_CODE = "trust_remote_code"
-"""The option that lets a repository run its own code."""
 OPTIONS: Mapping[str, str] = {
     "slow": "the tokenizer written in Python, if there is one",
     REMOTE_CODE: "allow the repository to run its own code",
@@ -55,12 +51,13 @@ def load(request: Request) -> FoundReference:
             "-r transformers:... needs transformers, which is not installed; install it with `pip install transformers`"
         )
     program = start_worker(sys.executable, "transformers", location, options)
-    return FoundReference(
-        CommandTokenizer(program, settings_of(request)),
-        source=f"{location} ({', '.join(options)})" if options else location,
-        caveat=CAVEAT,
-        versions={"transformers": program.hello.version},
-    )
+    source = f"{location} ({', '.join(options)})" if options else location
+    return replace(describe(program, request, json_in(location)), source=source, caveat=CAVEAT)
+
+
+def json_in(location: str) -> Path | None:
+    """Return the path of the tokenizer.json in a directory, which may lack it; None for a name on the hub."""
+    return Path(location) / "tokenizer.json" if Path(location).is_dir() else None
 
 
 def load_gguf(request: Request) -> FoundReference:
@@ -86,19 +83,3 @@ def split_options(location: str) -> tuple[str, list[str]]:
         location = parts[0]
         options.insert(0, parts[2])
     return location, options
-
-
-def start_worker(python: str, kind: str, location: str, options: Sequence[str] = ()) -> Program:
-    """Start a library in the environment of a Python.
-
-    Raises:
-        TokverifyError: If it cannot load the tokenizer.
-    """
-    # Isolated: a file in the working directory must not replace a module of the library.
-    arguments = [python, "-I", library_worker.__file__, kind, location, *options]
-    variables = {"TRANSFORMERS_VERBOSITY": "error", "TRANSFORMERS_NO_ADVISORY_WARNINGS": "1"}
-    try:
-        return Program(arguments, environment=variables)
-    except StartError as error:
-        advice = f"; if you trust it, add `,{REMOTE_CODE}` to the location" if REMOTE_CODE in error.reason else ""
-        raise TokverifyError(f"{location}: {kind} cannot load it ({error.reason}){advice}") from error

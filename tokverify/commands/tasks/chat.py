@@ -100,6 +100,6 @@ def has_templates(model: OpenedModel, reference: OpenedReference | None) -> bool
 
 
 def _chat_reference(found: OpenedReference) -> ChatReference:
-    if found.path is None:
+    if found.place is None:
         return ChatReference(found.tokenizer, {}, {})
-    return ChatReference(found.tokenizer, chat_templates(found.path), special_texts(found.path), found.path)
+    return ChatReference(found.tokenizer, chat_templates(found.place), special_texts(found.place), found.place)

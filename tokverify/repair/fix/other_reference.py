@@ -55,14 +55,16 @@ def find_other_version(
     beside the reference, that can also be the right one of the two, unless it is a base model, which lacks what was
     added later, or a flag that the reference declares differs and its decoder undoes what its encoder does.
     """
-    own = reference.path.parent if reference.path else None
+    own = reference.found.home
     # If the file differs from the reference only by limits, no text is to be repaired.
     is_right = cache(lambda: _agrees(encoder, reference, cases))
     for other in others:
         place = other.path.parent if other.path else None
         if place is None or place not in {own, model.parent}:
             continue
-        if place == own and not _have_same_tokens(encoder, reference, other.tokenizer):
+        # A library that reads a directory has read the other one, too, and may have added tokens to it.
+        is_loaded = place == own and reference.found.directory is not None
+        if place == own and not is_loaded and not _have_same_tokens(encoder, reference, other.tokenizer):
             continue
         if not _is_related(other.tokenizer, reference.tokenizer):
             continue
@@ -73,6 +75,11 @@ def find_other_version(
                 f"the file agrees with {other.source}, with which the reference ({reference.source}) disagrees about "
                 f"{disputed} of {plural(len(cases), 'case')}"
             )
+            if is_loaded:
+                return (
+                    f"{reference.tokenizer.name} does not encode as the tokenizer that it loaded: {agrees}; name that"
+                    " file with -r, unless the model was trained with this version of the library"
+                )
             if place == own:
                 return (
                     f"the files of the reference contradict each other: {agrees}; find out with which of them the model"
