@@ -93,7 +93,7 @@ def explain(
         without_user_defined=_encode_without_user_defined(encoder, trace, text),
         ids=ids,
         tokens=tokens,
-        warnings=tuple(encoder.warnings(list(ids))) if add_special else (),
+        warnings=(*encoder.spec.left_out, *(encoder.warnings(list(ids)) if add_special else ())),
         reference=None,
     )
     if reference is None:

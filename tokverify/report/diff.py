@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from tokverify.report.fields import Count
 from tokverify.report.fuzz import INTERRUPTED, FuzzReport, Stop, check_fuzz
-from tokverify.report.run import Report, Side, compares_nothing, has_failing_case, run_exit_code
+from tokverify.report.run import Report, Side, compares_nothing, count_explained, has_failing_case, run_exit_code
 from tokverify.report.run_check import check_run
 
 
@@ -255,8 +255,10 @@ def count_kinds(part: Part) -> dict[str, int]:
 
 
 def behaves_alike(report: ChangeReport) -> bool:
-    """Check that no text was found that the two versions encode differently."""
-    if has_failing_case(report.report) or (report.fuzzed and report.fuzzed.failing):
+    """Check that no text was found that the two versions encode differently, for whatever reason."""
+    if has_failing_case(report.report) or count_explained(report.report):
+        return False
+    if report.fuzzed and (report.fuzzed.failing or report.fuzzed.explained):
         return False
     return not (report.effect and report.effect.changed_lines)
 

@@ -365,7 +365,7 @@ class Explanation:
     tokens: tuple[ExplainedToken, ...]
     """The result, with the place in the text that each token comes from."""
     warnings: tuple[str, ...]
-    """Likely mistakes in the ids, such as a second BOS."""
+    """Likely mistakes in the ids, such as a second BOS, and what llama.cpp cannot do of a tokenizer.json."""
     reference: StageDivergence | None = None
     """Where the reference first goes another way; None without one."""
 

@@ -1,10 +1,14 @@
 """The forms in which `encode` writes ids, all of which `decode` reads."""
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tokenizers.normalizers import NFC
+from tokenizers.pre_tokenizers import ByteLevel
 
+from support.byte_level_maker import train_byte_level
 from support.paths import SAMPLE
 from tokverify.commands.cli import main
 
@@ -76,3 +80,13 @@ def test_several_values_need_the_option_for_lines():
     result = run("decode", MODEL, stdin='{"ids": [1]}\n{"ids": [2]}\n')
     assert result.exit_code == 2
     assert "if each line is a value of its own, use --jsonl" in result.stderr
+
+
+def test_what_llama_cpp_cannot_do_of_a_tokenizer_json_is_said_once(tmp_path: Path):
+    tokenizer = train_byte_level(ByteLevel(add_prefix_space=False))
+    tokenizer.normalizer = NFC()
+    path = tmp_path / "tokenizer.json"
+    tokenizer.save(str(path))
+    sentence = "normalizer NFC: GGUF cannot express it; llama.cpp encodes texts without it"
+    assert run("encode", str(path), "--jsonl", stdin='"a"\n"b"\n').stderr == f"warning: {sentence}\n"
+    assert json.loads(run("explain", str(path), "a", "--json").stdout)["warnings"] == [sentence]

@@ -14,6 +14,8 @@ from tokverify.compare.diff.compare import compare_versions
 from tokverify.report.diff import Level, Outcome, diff_exit_code
 
 END = "<|end|>"
+WHITESPACE = {"type": "Whitespace"}
+"""A pre-tokenizer that no GGUF file can express."""
 TEMPLATE = {
     "type": "TemplateProcessing",
     "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": END, "type_id": 0}}],
@@ -81,7 +83,7 @@ def test_special_tokens_are_compared_even_if_gguf_cannot_express_the_file(compar
     ],
 )
 def test_changed_special_tokens_are_found_even_if_gguf_cannot_express_the_file(compare, document, change, reason):
-    special = special_of(compare(normalizer={"type": "NFC"}, **change(document)))
+    special = special_of(compare(pre_tokenizer=WHITESPACE, **change(document)))
     assert (special.outcome, special.reason) == (Outcome.BROKEN, reason)
 
 
@@ -114,3 +116,22 @@ def test_limits_that_are_turned_off_to_compare_are_never_valid(compare, change):
         assert outcomes[level].outcome is Outcome.UNKNOWN
         assert outcomes[level].reason.startswith(f"{name} differs, which a comparison turns off; without it, ")
     assert diff_exit_code(report) == 2
+
+
+def test_an_option_that_an_earlier_version_of_the_library_did_not_write_has_its_default(compare, document):
+    earlier = {key: value for key, value in document["pre_tokenizer"].items() if key != "use_regex"}
+    model = {key: value for key, value in document["model"].items() if key != "ignore_merges"}
+    assert compare(pre_tokenizer=earlier, model=model).parts == ()
+    assert "stages" in {part.name for part in compare(pre_tokenizer=earlier | {"use_regex": False}).parts}
+
+
+def test_parts_of_two_files_with_a_stage_that_gguf_cannot_express_are_compared(document, tmp_path: Path):
+    paths = tmp_path / "old.tokenizer.json", tmp_path / "new.tokenizer.json"
+    for path, template in zip(paths, ("{{ a }}", "{{ b }}"), strict=True):
+        path.write_text(json.dumps(document | {"normalizer": {"type": "NFC"}}), encoding="utf-8")
+        config = path.with_name(path.name.replace(".json", "_config.json"))
+        config.write_text(json.dumps({"chat_template": template, "eos_token": END}), encoding="utf-8")
+    old, new = (open_version(str(path), tmp_path) for path in paths)
+    report = compare_versions(old, new, [])
+    assert [part.name for part in report.parts] == ["chat templates"]
+    assert report.not_compared == ()

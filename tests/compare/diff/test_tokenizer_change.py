@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tokenizers.normalizers import NFC
+from tokenizers.pre_tokenizers import ByteLevel
 
+from support.byte_level_maker import train_byte_level
 from support.paths import ROOT, SAMPLE
 from support.selection import thinned
 from support.spec_file import write_spec
@@ -23,7 +26,7 @@ from tokverify.compare.diff.version import Version
 from tokverify.compare.diff.witness import texts_about
 from tokverify.compare.side import side_of
 from tokverify.engine.encoder import Encoder
-from tokverify.report.diff import Effect, PartChange
+from tokverify.report.diff import Effect, Level, Outcome, PartChange
 from tokverify.sources.load import load_gguf
 from tokverify.texts.vocabulary import compare_vocabularies
 
@@ -392,3 +395,28 @@ def test_scores_of_two_files_that_gguf_cannot_express(tmp_path: Path):
         paths[-1].write_text(json.dumps({"version": "1.0", "model": model, "normalizer": {"type": "Lowercase"}}))
     parts, _ = compare_parts(*(open_version(str(path), tmp_path) for path in paths))
     assert [(part.name, part.changes) for part in parts] == [("scores", (PartChange("changed", "a", "-1.5", "-2.5"),))]
+
+
+def test_a_text_that_differs_only_because_of_a_limit_of_llama_cpp_differs(tmp_path: Path):
+    tokenizer = train_byte_level(ByteLevel(add_prefix_space=False))
+    tokenizer.normalizer = NFC()
+    document, model = (str(tmp_path / name) for name in ("tokenizer.json", "model.gguf"))
+    tokenizer.save(document)
+    assert CliRunner().invoke(main, ["convert", document, "-o", model, "-q", "--texts", "0"]).exit_code == 0
+    for pair in ([document, model], [model, document]):
+        run = CliRunner().invoke(main, ["diff", *pair, "-k", "*nfd*", "--behavior-only", "-f", "json"])
+        assert run.exit_code == 1, run.output
+        summary = json.loads(run.stdout)["summary"]
+        assert (run.exit_code, summary["behaves_alike"], summary["consequences"]["ids"]) == (1, False, "broken")
+
+
+def test_a_piece_that_stands_for_no_bytes_is_the_same_token_whatever_each_side_decodes(tmp_path: Path):
+    tokenizer = train_byte_level(ByteLevel(add_prefix_space=False))
+    content = json.loads(tokenizer.to_str())
+    content["model"]["vocab"]["\U000f0000"] = len(content["model"]["vocab"])
+    document, model = tmp_path / "tokenizer.json", tmp_path / "model.gguf"
+    document.write_text(json.dumps(content))
+    assert CliRunner().invoke(main, ["convert", str(document), "-o", str(model), "-q", "--texts", "0"]).exit_code == 0
+    old, new = (open_version(str(path), tmp_path) for path in (document, model))
+    levels = {each.level: each.outcome for each in compare_versions(old, new, []).consequences}
+    assert levels[Level.VOCABULARY] is Outcome.VALID

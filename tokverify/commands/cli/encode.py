@@ -94,9 +94,12 @@ def encode(options: EncodeOptions) -> int:
         encodings = map(encode_one, [source])
     opened = open_model(options.model)
     counts: list[int] = []
+    known: set[str] = set()
     for encoding in encodings:
         for warning in encoding.warnings:
-            write_stderr(f"warning: {warning}")
+            if warning not in known:
+                write_stderr(f"warning: {warning}")
+        known.update(encoding.warnings)
         _write(encoding.tokens, options)
         counts.append(len(encoding.tokens))
     return _check_counts(counts, options.max_tokens) if options.max_tokens else 0

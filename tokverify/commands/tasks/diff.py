@@ -148,8 +148,7 @@ def _read(location: Path | str | None, tokenizer: Tokenizer) -> tuple[TokenizerS
     except TokverifyError as error:
         # Its own library can read it, otherwise this would not be reached.
         return None, str(error)
-    # Two files may differ in just what a specification leaves out.
-    return (None, f"{location}: {spec.left_out[0]}") if spec.left_out else (spec, "")
+    return spec, "; ".join(spec.left_out)
 
 
 def _convert(location: Path | str, tokenizer: DocumentHolding) -> TokenizerSpec:

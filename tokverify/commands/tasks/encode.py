@@ -18,7 +18,7 @@ class Encoding(NamedTuple):
     tokens: list[Token]
     """The tokens, in order."""
     warnings: list[str]
-    """What llama.cpp would warn about, such as a duplicate BOS."""
+    """What llama.cpp would warn about, such as a duplicate BOS, and what of MODEL it cannot do."""
 
 
 class Decoding(NamedTuple):
@@ -50,7 +50,7 @@ def encode_text(  # noqa: PLR0913 - the optional ones are keywords
         eos: Add EOS even if the model does not declare that it is added.
 
     Returns:
-        The tokens, and what llama.cpp would warn about.
+        The tokens, what llama.cpp would warn about, and what of MODEL it cannot do.
 
     Raises:
         TokverifyError: If the model cannot be read, the text cannot be encoded, or there is no token to add.
@@ -58,7 +58,7 @@ def encode_text(  # noqa: PLR0913 - the optional ones are keywords
     encoder = open_model(model).encoder
     ids = encoder.encode(text, add_special=add_special, parse_special=parse_special)
     before, after = encoder.settings.family.affix_roles(encoder.settings) if add_special else ([], [])
-    warnings = [*_list_warnings(encoder, text, ids[: len(ids) - len(after)])]
+    warnings = [*encoder.spec.left_out, *_list_warnings(encoder, text, ids[: len(ids) - len(after)])]
     warnings += encoder.warnings(ids) if add_special else ()
     if bos and "bos" not in before:
         ids.insert(0, _require_id(encoder, "bos"))

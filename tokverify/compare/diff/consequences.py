@@ -10,6 +10,7 @@ from tokverify.compare.diff.parts.document import read_stages
 from tokverify.compare.diff.special import SpecialTokens
 from tokverify.compare.diff.version import Version, naming_side, unnamed_roles
 from tokverify.compare.diff.witness import Versions, shortest_witness, texts_about
+from tokverify.engine.byte_level import count_placeholders, from_byte_level
 from tokverify.engine.joined_strings import find_differing
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.diff import ACTIONS, ONLY_ROUND_TRIPS, ChangeReport, Consequence, Level, Outcome, Witness
@@ -198,9 +199,22 @@ def _explain_unnamed(old: Version, new: Version, roles: Sequence[str]) -> str:
 
 
 def _find_changed_ids(old: Tokenizer, new: Tokenizer) -> list[int]:
-    """Return the ids whose bytes changed or that no longer exist; ids without bytes are unused and left out."""
+    """Return the ids whose bytes changed or that no longer exist; ids without bytes are unused and left out.
+
+    A piece in which a character stands for no byte is the same token on both sides: no text becomes it, and only
+    llama.cpp decodes it to a placeholder.
+    """
     before, after = bytes_of_tokens(old), bytes_of_tokens(new)
-    return [id for id in find_differing(before, after) if id < len(before) and before[id]]
+    changed = [id for id in find_differing(before, after) if id < len(before) and before[id]]
+    return [
+        id
+        for id in changed
+        if id >= len(after) or not _stands_for_nothing(old.piece(id), new.piece(id), (before[id], after[id]))
+    ]
+
+
+def _stands_for_nothing(piece: str, other: str, represented: Sequence[bytes]) -> bool:
+    return piece == other and count_placeholders(piece) > 0 and from_byte_level(piece) in represented
 
 
 def _token_texts(tokenizer: Tokenizer, ids: Iterable[int]) -> list[str]:

@@ -22,7 +22,7 @@ class Version:
     spec: TokenizerSpec | None
     """What it declares, as a GGUF file would; None if that is unknown."""
     unread: str = ""
-    """Why `spec` is None."""
+    """What `spec` leaves out, or why it is None."""
     path: Path | None = None
     """The file it was read from, if any."""
     file: str = ""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _EMPTY_MODEL = {"type": "BPE", "vocab": {}, "merges": []}
+_STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,15 @@ def read_json(data: bytes, source: str) -> dict[str, Any]:
 def _read_model(data: bytes, source: str) -> Mapping[str, Any]:
     model: Mapping[str, Any] = read_json(data, source)["model"]
     return model
+
+
+def normalize_stages(outline: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """Return the content of a tokenizer.json, its stages as this version of the library writes them.
+
+    Earlier versions wrote fewer options, which have the same values when they are read.
+    """
+    written: dict[str, Any] = json.loads(_load(outline, source).to_str())
+    return {**outline, **{name: written[name] for name in _STAGES}}
 
 
 def _load(outline: Mapping[str, Any], source: str) -> Tokenizer:

@@ -77,11 +77,14 @@ def _describe_hidden(old: Version, new: Version) -> Iterable[str]:
 
 
 def _describe_unread(old: Version, new: Version, *, has_documents: bool) -> Iterable[str]:
-    """Name the versions that cannot be converted to what a GGUF file would declare."""
+    """Name the versions that cannot be converted to what a GGUF file would declare, or only in part."""
     compared = "the two files, without what llama.cpp would derive from them" if has_documents else "the tokens"
     for version in (old, new):
         if version.spec is None:
-            yield f"only {compared}: {version.side.source}: {version.unread}"
+            yield f"only {compared}: {version.unread}"
+        elif version.unread and not has_documents:
+            # The stages of two tokenizer.json files show this, too.
+            yield f"{version.side.source}: {version.unread}"
 
 
 def _describe_models(old: TokenizerSpec, new: TokenizerSpec) -> Iterable[str]:

@@ -10,7 +10,7 @@ from tokverify.compare.diff.parts.declared import compare_entries, compare_value
 from tokverify.compare.diff.parts.tokens import compare_ranks
 from tokverify.compare.diff.version import Version
 from tokverify.report.diff import PartChange
-from tokverify.sources.huggingface.document import read_outline
+from tokverify.sources.huggingface.document import normalize_stages, read_outline
 from tokverify.sources.huggingface.tables import tables_of
 from tokverify.tokenizer import DocumentHolding
 
@@ -38,13 +38,19 @@ def read_stages(version: Version) -> dict[str, Any]:
 
 
 def compare_stages(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[PartChange]:
-    """Yield the stages of the pipeline whose definition changed."""
+    """Yield the stages of the pipeline whose definition changed; an option that a file leaves out has its default."""
     yield from compare_values(_list_stages(old), _list_stages(new))
 
 
 def _list_stages(document: Mapping[str, Any]) -> dict[str, str | None]:
-    model = {key: value for key, value in document["model"].items() if key not in {"vocab", "merges"}}
-    return {name: _format_json(document.get(name)) for name in _STAGES} | {"model": _format_json(model)}
+    stages = normalize_stages(document, "tokenizer.json")
+    # An option of a model that is off may be left out. 0 is the id of a token.
+    model = {
+        key: value
+        for key, value in document["model"].items()
+        if key not in {"vocab", "merges"} and not (value is None or value is False or value == "")
+    }
+    return {name: _format_json(stages.get(name)) for name in _STAGES} | {"model": _format_json(model)}
 
 
 def _format_json(value: Any) -> str | None:  # noqa: ANN401 - any JSON value
