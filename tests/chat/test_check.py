@@ -10,7 +10,7 @@ from support.fake_tokenizer import FakeTokenizer
 from support.limits import write_json
 from support.paths import ROOT
 from support.rule_maker import bpe_json
-from support.spec_maker import bpe_spec
+from support.spec_maker import bpe_spec, spm_spec
 from tokverify.chat.check import CHECKS
 from tokverify.chat.conversation import load_conversations
 from tokverify.chat.trial import ChatReference, try_templates
@@ -67,6 +67,17 @@ def test_a_marker_of_a_rarer_form_that_is_no_token_is_found(marker):
     template = GOOD.replace("<|im_end|>", f"<|im_end|>{marker}")
     assert [f[:2] for f in found(encoder(template), None, [ASKED])] == [("ERROR", "split-marker")]
     assert found(encoder(template, types={marker: 3}), None, [ASKED]) == []
+
+
+def test_a_marker_that_merges_make_only_alone_is_split_in_the_reference_too():
+    template = "<|go|><|{% for m in messages %}{{ m.content }}{% endfor %}"
+    scores = dict.fromkeys("<|go>", -9.0) | {"go": -1.0, "<|": -1.5, "|>": -1.6, "><": -1.1}
+    scores |= {"<|go": -2.0, "<|go|>": -3.0}
+    ours = Encoder(spm_spec(scores, add_space_prefix=False, chat_template=template), "ours")
+    pieces = [[ours.piece(id) for id in ours.encode(text)] for text in ("<|go|>", "<|go|><|")]
+    assert [part[0] for part in pieces] == ["<|go|>", "<|go"]
+    theirs = ChatReference(ours, {"default": template}, {})
+    assert [f[0] for f in found(ours, theirs, [ASKED]) if f[1] == "split-marker"] == ["INFO"]
 
 
 ODD = {"]~!b[": 3, "]~b]": 3, "[e~[": 3, "[[END]]": 3, "<!x!>": 3, "{|x|}": 3}

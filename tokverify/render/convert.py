@@ -74,7 +74,7 @@ def _describe_sections(conversion: Conversion, *, verbose: bool) -> Iterator[Sec
     if conversion.pre_tokenizer:
         lines += _describe_pre_tokenizer(conversion.pre_tokenizer, verbose=verbose)
     yield Section([Fields(lines)])
-    if overrides := conversion.report.actual.overrides:
+    if conversion.kinds[1] == "gguf" and (overrides := conversion.report.actual.overrides):
         title = f"{overrides_title(len(overrides))}:"
         yield Section([Paragraph(title), Bullets([message(line) for line in overrides])])
     if conversion.conventions:

@@ -8,7 +8,10 @@ from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizer
 
 from support.charsmap_maker import make_charsmap
 from support.sentencepiece_maker import BYTE, CONTROL, NORMAL, UNIGRAM, UNKNOWN, USER_DEFINED, make_model, train_model
-from support.spec_maker import BYTE_PIECES
+from support.spec_file import write_spec
+from support.spec_maker import BYTE_PIECES, bpe_spec
+from tokverify.case import Case
+from tokverify.compare.convert import convert
 from tokverify.errors import UnsupportedError
 
 NFD_LOWERCASE = {"type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "Lowercase"}]}
@@ -224,3 +227,12 @@ def test_a_space_before_the_first_word_only_is_rejected(from_metaspace):
     split = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="first")]
     with pytest.raises(UnsupportedError, match="only the first word begins with a space"):
         from_metaspace(unigram("▁▁"), pre_tokenizers.Sequence(split))
+
+
+def test_limits_explain_what_differs_in_a_tokenizer_json_made_of_a_gguf_file(tmp_path):
+    source, target = tmp_path / "in.gguf", tmp_path / "tokenizer.json"
+    # Llama 3's pattern keeps a space together with what is no digit; the Garay digits are from Unicode 16.
+    write_spec(bpe_spec(["Ġ ð"], pre="llama-bpe"), source)
+    done = convert(source, target, cases=[Case(id="garay", suite="made", text="a \U00010d40")], count=0)
+    assert (done.written, done.differing, done.unexplained) == (True, 1, 0)
+    assert [limit.code for limit in done.report.limits] == ["TL004"]

@@ -28,6 +28,7 @@ from tokverify.engine.pre_search import find_match
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.references.huggingface import from_json
+from tokverify.references.reference import FoundReference
 from tokverify.report.convert import Conversion, PreTokenizerChoice
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.writer import with_name
@@ -36,7 +37,6 @@ from tokverify.sources.location import read_file
 from tokverify.sources.nearest_pattern import original_name_of
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.system.output_file import move_into_place, sync, temporary_beside
-from tokverify.tokenizer import Tokenizer
 
 __all__ = ["Conversion", "SpecialTokens", "convert"]
 
@@ -167,12 +167,15 @@ class _Job:
                 move_into_place(temporary, self.config)
 
     def _verify(self, reference: OpenedReference, temporary: Path, plan: Plan) -> Verification:
-        actual = _read_back(temporary, self.format.kind, self.target.stem)
+        converted = _read_back(temporary, self.format.kind, self.target.stem)
         sides = (
-            replace(side_of(actual), source=str(self.target), reason="the converted file"),
+            replace(side_of(converted.tokenizer), source=str(self.target), reason="the converted file"),
             replace(side_of(reference.tokenizer), source=str(self.source), reason="the source file"),
         )
-        return verify_conversion(actual, reference, sides, plan)
+        if isinstance(reference.tokenizer, Encoder) and self.format.kind != "gguf":
+            # Limits say what llama.cpp, so the GGUF file, does otherwise than a reference.
+            return verify_conversion(reference.tokenizer, OpenedReference(converted), (sides[1], sides[0]), plan)
+        return verify_conversion(converted.tokenizer, reference, sides, plan)
 
     def _lost(self, opened: Source) -> Iterator[str]:
         if self.format.kind == "gguf":
@@ -235,8 +238,8 @@ def _cases(cases: Iterable[Case] | None) -> list[Case]:
     return [replace(case, expect={}) for case in cases]
 
 
-def _read_back(path: Path, kind: str, name: str) -> Tokenizer:
+def _read_back(path: Path, kind: str, name: str) -> FoundReference:
     """Open the written file as it will be used: a GGUF file with our encoder, another one with its library."""
     if kind == "gguf":
-        return Encoder(read_spec(path), name)
-    return from_json(read_file(path), source=name).tokenizer
+        return FoundReference(Encoder(read_spec(path), name), str(path))
+    return from_json(read_file(path), source=name)

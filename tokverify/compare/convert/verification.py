@@ -52,10 +52,10 @@ class Plan:
 def verify_conversion(
     actual: Tokenizer, expected: OpenedReference, sides: tuple[Side, Side], plan: Plan
 ) -> Verification:
-    """Compare the converted tokenizer with its source.
+    """Compare the converted tokenizer with its source, either of which is the actual one.
 
     Raises:
-        GoneError: If the source stops answering.
+        GoneError: If one of them stops answering.
     """
     report = verify_tokenizers(
         actual,
