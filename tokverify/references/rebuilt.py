@@ -100,7 +100,8 @@ def _patterns(pre: str, *, own: bool) -> tuple[str, ...]:
     for name, published in PATTERNS.items():
         if pre == name or PRE_TOKENIZERS[name].patterns == patterns:
             return published
-    strings = tuple(pattern for pattern in patterns if isinstance(pattern, str))
+    # Oniguruma has no difference of classes, but their intersection.
+    strings = tuple(pattern.replace("--[", "&&[^") for pattern in patterns if isinstance(pattern, str))
     return strings if own and len(strings) == len(patterns) else ()
 
 

@@ -236,3 +236,14 @@ def test_limits_explain_what_differs_in_a_tokenizer_json_made_of_a_gguf_file(tmp
     done = convert(source, target, cases=[Case(id="garay", suite="made", text="a \U00010d40")], count=0)
     assert (done.written, done.differing, done.unexplained) == (True, 1, 0)
     assert [limit.code for limit in done.report.limits] == ["TL004"]
+
+
+@pytest.mark.parametrize("pre", ["tekken", "gpt-4o", "kimi-k2"])
+def test_patterns_that_take_characters_from_a_class_are_written_as_the_library_reads_them(tmp_path, pre):
+    source, target = tmp_path / "in.gguf", tmp_path / "tokenizer.json"
+    write_spec(bpe_spec(["a B", "B c", "c d", "å ħ"], pre=pre), source)
+    cases = [
+        Case(id=str(number), suite="made", text=text) for number, text in enumerate(("aBcd", "cdaB ABcdaBc", "漢a"))
+    ]
+    done = convert(source, target, cases=cases, count=200)
+    assert (done.written, done.differing) == (True, 0)
