@@ -3,8 +3,9 @@
 import json
 import unicodedata
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,10 @@ from support.spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, bpe_spec, spe
 from tokverify import verify_model
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
+from tokverify.compare.limits import explaining
+from tokverify.compare.limits.explaining import Explainer
+from tokverify.compare.limits.limit import Counterfactual, Limit, Text
+from tokverify.compare.limits.sides import Sides
 from tokverify.compare.opened import Opened
 from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.deviating_encoder import DeviatingEncoder
@@ -36,7 +41,7 @@ from tokverify.engine.settings import resolve
 from tokverify.references import open_reference
 from tokverify.references.rebuilt import rebuild
 from tokverify.repair.search import diagnose
-from tokverify.report.finding import ERROR
+from tokverify.report.finding import ERROR, INFO
 from tokverify.report.tokenizer_difference import Aspect, Origin, Verdict
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.writer import write_gguf
@@ -656,3 +661,42 @@ def test_a_nul_as_an_added_token_is_a_limit(tmp_path: Path):
     spec = bpe_spec(["a b"], {"\0": USER_DEFINED})
     path = write_json(tmp_path / "tokenizer.json", bpe_document(spec, [added(spec.tokens.index("\0"), "\0")]))
     assert_limit(verify(spec, path, ("a\0a", "\0", "ab")), "TL017")
+
+
+def made_limits(*replaced: str) -> dict[str, Limit]:
+    """Make limits that each replace a character, given as in `ab`, although the reference does not declare it."""
+
+    def find(pair: str, sides: object) -> Iterator[Counterfactual]:
+        deviation = Deviation(normalizers=(lambda text: text.replace(*pair),))
+        yield Counterfactual(reason="", sentence="", deviation=deviation, applies=lambda text: True, is_guess=True)
+
+    limits = (Limit(pair, pair, Origin.RUNTIME, INFO, "", {}, partial(find, pair)) for pair in replaced)
+    return {limit.code: limit for limit in limits}
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "codes"),
+    [
+        ("abc", "xbc", ("ax",)),
+        ("abc", "xyc", ("ax", "by")),
+        ("abc", "xyz", ("ax", "by", "cz")),
+        ("a-d", "f-d", ("af",)),
+    ],
+)
+def test_the_limits_that_explain_a_case_together_are_found_among_others(text, reference, codes, monkeypatch):
+    limits = made_limits("ax", "1x", "by", "2x", "cz", "3x", "4x", "af")
+    monkeypatch.setattr(explaining, "LIMITS", limits)
+    encoder = Encoder(bpe_spec([]))
+    explainer = Explainer(Sides(encoder, Opened(encoder)))
+    target = Text(text, add_special=False, parse_special=True, expected=tuple(encoder.encode(reference)))
+    assert explainer.find(target) == codes
+
+
+def test_limits_that_change_nothing_are_not_combined(monkeypatch):
+    monkeypatch.setattr(explaining, "LIMITS", made_limits("ax", *(f"{digit}x" for digit in "123456789")))
+    built: list[Deviation] = []
+    monkeypatch.setattr(DeviatingEncoder, "of", lambda encoder, deviation: built.append(deviation) or encoder)
+    encoder = Encoder(bpe_spec([]))
+    target = Text("abc", add_special=False, parse_special=True, expected=(0,))
+    assert Explainer(Sides(encoder, Opened(encoder))).find(target) == ()
+    assert len(built) == 10

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, partial, reduce
 from itertools import chain, combinations
+from typing import TypeAlias
 
 from tokverify.compare.limits import LIMITS
 from tokverify.compare.limits.limit import Counterfactual, Limit, Text
@@ -19,9 +20,6 @@ from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.run import AppliedLimit, CaseResult, Status
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.tokenizer import Tokenizer
-
-_LARGEST = 3
-"""At most this many limits are combined, unless all that apply are needed."""
 
 _LONG = 100_000
 """In characters; for longer texts, only single limits and all together are tried."""
@@ -41,6 +39,11 @@ class _Candidate:
         except TokverifyError:
             # The reference may have stopped answering.
             return found.reason, self.limit.origin
+
+
+_Chosen: TypeAlias = tuple[_Candidate, ...]
+_Encode: TypeAlias = Callable[[_Chosen], tuple[int, ...] | None]
+"""Returns the ids of a text without some limits."""
 
 
 def explainer_of(actual: Tokenizer, facts: Opened) -> Explainer:
@@ -123,18 +126,19 @@ class Explainer:
                 self._found[limit.code] = _find_candidates(limit, self._sides)
             yield from self._found[limit.code]
 
-    def _explain(self, target: Text) -> tuple[_Candidate, ...]:
+    def _explain(self, target: Text) -> _Chosen:
         """Return the fewest limits that lead to the expected ids; the most specific ones, if there is a choice."""
+        encode = cache(partial(self._encode, target))
         applicable: list[_Candidate] = []
         for candidate in self._candidates():
             if _applies(candidate, target):
-                if self._leads_to((candidate,), target):
+                if encode((candidate,)) == target.expected:
                     return (candidate,)
                 applicable.append(candidate)
         applicable = self._with_normalized(applicable, target)
-        for chosen in _combine(applicable, 1 if len(target.text) > _LONG else _LARGEST):
-            if self._leads_to(chosen, target):
-                return self._prune(chosen, target)
+        for chosen in _combine(applicable, encode, is_long=len(target.text) > _LONG):
+            if encode(chosen) == target.expected:
+                return _prune(chosen, lambda rest: encode(rest) == target.expected)
         return ()
 
     def _with_normalized(self, applicable: Sequence[_Candidate], target: Text) -> list[_Candidate]:
@@ -143,25 +147,20 @@ class Explainer:
         others = [target._replace(text=form) for form in forms if form != target.text]
         return [each for each in self._candidates() if each in applicable or any(_applies(each, one) for one in others)]
 
-    def _prune(self, chosen: tuple[_Candidate, ...], target: Text) -> tuple[_Candidate, ...]:
-        """Drop each limit without which the others still lead to the expected ids, the least specific first."""
-        for candidate in reversed(chosen):
-            rest = tuple(each for each in chosen if each is not candidate)
-            if rest and self._leads_to(rest, target):
-                chosen = rest
-        return chosen
-
-    def _leads_to(self, chosen: tuple[_Candidate, ...], target: Text) -> bool:
+    def _encode(self, target: Text, chosen: _Chosen) -> tuple[int, ...] | None:
+        """Return the ids of a text if llama.cpp had none of these limits; None if that cannot be encoded."""
         encoder = self._encoder(chosen)
         if encoder is None:
-            return False
+            return None
         try:
             ids = encoder.encode(target.text, add_special=target.add_special, parse_special=target.parse_special)
         except TokverifyError:
-            return False
-        return tuple(ids) == target.expected
+            return None
+        return tuple(ids)
 
-    def _encoder(self, chosen: tuple[_Candidate, ...]) -> Encoder | None:
+    def _encoder(self, chosen: _Chosen) -> Encoder | None:
+        if not chosen:
+            return self._sides.encoder if self._sides else None
         if chosen not in self._encoders:
             deviation = reduce(Deviation.combine, (each.counterfactual.deviation for each in chosen))
             try:
@@ -199,14 +198,34 @@ def _applies(candidate: _Candidate, target: Text) -> bool:
         return False
 
 
-def _combine(applicable: Sequence[_Candidate], largest: int) -> Iterator[tuple[_Candidate, ...]]:
-    """Yield combinations of limits: all that are declared, then two and three of them."""
+def _combine(applicable: Sequence[_Candidate], encode: _Encode, *, is_long: bool) -> Iterator[_Chosen]:
+    """Yield combinations of limits: all that are declared; then, unless a text is long, two and three of them.
+
+    Of two limits that change no ids alone, it is assumed that they change none together; and of a limit that changes
+    none beside another one, either, that it is not one of three.
+    """
     declared = tuple(each for each in applicable if not each.counterfactual.is_guess)
     if len(declared) > 1:
         # subtle: of two deviations that contradict each other, the later one counts, so the specific ones go last.
         yield declared[::-1]
-    for size in range(2, largest + 1):
-        yield from (chosen[::-1] for chosen in combinations(applicable, size))
+    if is_long:
+        return
+    effective = {each for each in applicable if encode((each,)) != encode(())}
+    pairs = [pair[::-1] for pair in combinations(applicable, 2) if not effective.isdisjoint(pair)]
+    yield from pairs
+    for first, second in pairs:
+        ids = encode((first, second))
+        effective |= {each for each, other in ((first, second), (second, first)) if ids != encode((other,))}
+    yield from (chosen[::-1] for chosen in combinations([each for each in applicable if each in effective], 3))
+
+
+def _prune(chosen: _Chosen, suffices: Callable[[tuple[_Candidate, ...]], bool]) -> _Chosen:
+    """Drop each limit without which the others still suffice, the least specific first."""
+    for candidate in reversed(chosen):
+        rest = tuple(each for each in chosen if each is not candidate)
+        if rest and suffices(rest):
+            chosen = rest
+    return chosen
 
 
 def _describe(candidate: _Candidate, cases: int) -> AppliedLimit:
