@@ -53,6 +53,20 @@ def test_the_sentence_says_how_far_most_ids_are_off(count: int, expected: str):
     assert change.sentence.endswith(expected)
 
 
+@pytest.mark.parametrize(("named", "moved"), [("bos", True), (None, True), ("stale", False)])
+def test_a_role_goes_with_its_token_unless_it_has_the_right_number_already(named: str | None, moved: bool):
+    right = bpe_spec((), tokens=[f"w{number}" for number in range(18)])
+    tokens, types = ["<s>", *right.tokens], [CONTROL, *right.types]
+    at_end = {"bos": len(right.tokens)}
+    wrong = replace(right, tokens=[*right.tokens, "<s>"], types=[*right.types, CONTROL], special_ids=at_end)
+    roles = {"bos": {"bos": 0}, None: {}, "stale": at_end}[named]
+    expected = Encoder(replace(right, tokens=tokens, types=types, special_ids=roles))
+    reference = Opened(expected if named else Bare(expected))
+    (change,) = moves(Evidence(wrong, Encoder(wrong), reference, ()))
+    assert change.transform(wrong).special_ids == ({"bos": 0} if moved else at_end)
+    assert ("types, scores and roles" in change.sentence) is moved
+
+
 @pytest.mark.process  # takes seconds
 def test_a_token_that_shares_its_bytes_with_a_moved_one_stays_with_its_neighbors():
     right = plamo()

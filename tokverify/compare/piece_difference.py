@@ -134,7 +134,8 @@ def _excuse(
     """
     if piece.actual is None or piece.expected is None or piece.id >= len(declared) or expected is None:
         return None
-    if isinstance(expected, NameSupplying) and types[piece.id] == TokenType.CONTROL:
+    # subtle: to ask for a protocol takes longer than everything else here, and there may be an id for each token.
+    if types[piece.id] == TokenType.CONTROL and isinstance(expected, NameSupplying):
         supplied = expected.supplied_names
         if piece.id in supplied and piece.id not in expected.special_ids.values():
             # Two names that are exchanged, or another BOS or EOS, are a difference.

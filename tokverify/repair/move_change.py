@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.token_patch import TokenPatch, name_tokens, patch_tokens, types_of
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import list_tokens, plural
 from tokverify.tokenizer import why_hidden
 
@@ -35,13 +35,31 @@ def moves(evidence: Evidence) -> Iterator[TokenizerChange]:
     sources = _find_sources(*_both_sides(evidence))
     if len(sources) < _LEAST or _have_same_values(evidence.spec, sources):
         return
-    moving = f"moving {name_tokens(sources, evidence.spec)} to their ids in the reference, with types and scores"
+    roles = _find_moved_roles(evidence, sources)
+    properties = "types, scores and roles" if roles else "types and scores"
+    moving = f"moving {name_tokens(sources, evidence.spec)} to their ids in the reference, with {properties}"
     yield TokenizerChange(
         kind="shift",
         sentence=moving + _describe_distance(sources),
         cost=cost.MOVED_TOKENS,
-        transform=lambda spec: _move(spec, sources),
+        transform=lambda spec: _move(spec, sources, roles),
     )
+
+
+def _find_moved_roles(evidence: Evidence, sources: Mapping[int, int]) -> dict[str, int]:
+    """Return the roles that go with their tokens, with the ids of these in the reference.
+
+    Other roles have the right numbers already: a file may have them from a configuration. If the reference does not
+    say, the type tells: what should begin or end a text is a control token.
+    """
+    types, named = types_of(evidence.spec), evidence.facts.special_ids
+    targets = {source: id for id, source in sources.items()}
+    moved = {role: (id, targets[id]) for role, id in evidence.spec.valid_special_ids.items() if id in targets}
+    return {
+        role: target
+        for role, (id, target) in moved.items()
+        if (named[role] == target if role in named else types[id] == TokenType.CONTROL)
+    }
 
 
 def _describe_distance(sources: Mapping[int, int]) -> str:
@@ -166,13 +184,18 @@ def _exchange(cycle: Sequence[int], spec: TokenizerSpec) -> TokenizerChange:
 
 def _have_same_values(spec: TokenizerSpec, sources: Mapping[int, int]) -> bool:
     """Whether types and scores stay the same, so that rewriting the texts is all that there is to do."""
-    moved = _move(spec, sources)
+    moved = _move(spec, sources, {})
     return list(moved.types or ()) == list(types_of(spec)) and list(moved.scores or ()) == list(spec.scores or ())
 
 
-def _move(spec: TokenizerSpec, sources: Mapping[int, int]) -> TokenizerSpec:
-    scores = None if spec.scores is None else _reorder(spec.scores, sources)
-    return replace(spec, tokens=_reorder(spec.tokens, sources), types=_reorder(types_of(spec), sources), scores=scores)
+def _move(spec: TokenizerSpec, sources: Mapping[int, int], roles: Mapping[str, int]) -> TokenizerSpec:
+    return replace(
+        spec,
+        tokens=_reorder(spec.tokens, sources),
+        types=_reorder(types_of(spec), sources),
+        scores=None if spec.scores is None else _reorder(spec.scores, sources),
+        special_ids={**spec.special_ids, **roles},
+    )
 
 
 def _reorder(values: Sequence[_Value], sources: Mapping[int, int]) -> list[_Value]:

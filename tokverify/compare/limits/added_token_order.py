@@ -34,12 +34,11 @@ def added_token_order(sides: Sides) -> Iterator[Counterfactual]:
     tokens = sides.settings.added_tokens
     if not tokens:
         return
-    select = selector(tokens)
+    # What is stripped around a token is another limit.
+    select = selector([replace(token, lstrip=False, rstrip=False) for token in tokens])
 
     def applies(target: Text) -> bool:
-        # What is stripped around a token is another limit.
-        plain = (replace(token, lstrip=False, rstrip=False) for token in select(target.text))
-        present = [token for token in plain if token.text in target.text]
+        present = [token for token in select(target.text) if token.text in target.text]
         matched = [token for token in present if target.parse_special or not token.special]
         leftmost = split_leftmost(target.text, present, parse_special=target.parse_special)
         return len(matched) > 1 and split_longest_first(target.text, matched) != leftmost
