@@ -445,6 +445,18 @@ def test_tokens_that_only_the_configuration_of_a_sentencepiece_model_adds_are_co
     assert report.exit_code == 0
 
 
+@pytest.mark.parametrize(("type", "says"), [(CONTROL, True), (USER_DEFINED, True), (TokenType.NORMAL, False)])
+def test_added_tokens_beside_a_sentencepiece_model_alone_are_errors_that_say_what_to_do(tmp_path, type, says):
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(train_model(vocab_size=90, model_type="unigram"))
+    spec = read_spec(path)
+    types, scores = [*spec.types, type, type], [*spec.scores, 0.0, 0.0]
+    model = Encoder(replace(spec, tokens=[*spec.tokens, *MARKERS], types=types, scores=scores))
+    (found,) = differences(model, open_reference(path).tokenizer, Aspect.EXTRA)
+    assert found.severity is ERROR
+    assert ("put the model's added_tokens.json or tokenizer_config.json beside it" in found.message) is says
+
+
 @pytest.mark.parametrize("hide", [IdsOnly, Bare])
 def test_markers_typed_as_ordinary_tokens_are_found_by_ids_whatever_their_texts(hide):
     markers = {">>TITLE<<": CONTROL, "PI:URL": USER_DEFINED, "<|x|>": CONTROL}

@@ -182,12 +182,20 @@ def _with_note(
         return replace(found, message=found.message + _note_damage(found.ids, actual, expected))
     if found.aspect is not Aspect.EXTRA:
         return found
-    if expected and lists_no_special_tokens(expected) and isinstance(actual, Encoder):
-        types = actual.token_types()
-        if all(types[piece.id] is TokenType.CONTROL for piece in pieces):
+    if expected and isinstance(actual, Encoder):
+        types = {actual.token_types()[piece.id] for piece in pieces}
+        if types == {TokenType.CONTROL} and lists_no_special_tokens(expected):
             reason = "the reference lists no special tokens, so nothing says whether these are right"
             return replace(found, severity=WARNING, message=f"{found.message}; {reason}")
+        if types <= {TokenType.CONTROL, TokenType.USER_DEFINED} and _may_lack_added_tokens(found.ids, expected):
+            advice = "put the model's added_tokens.json or tokenizer_config.json beside it, which may list these"
+            return replace(found, message=f"{found.message}; such a reference lists no added tokens: {advice}")
     return replace(found, message=found.message + _note_configured(pieces, expected))
+
+
+def _may_lack_added_tokens(ids: Sequence[int], expected: Tokenizer) -> bool:
+    """Whether a reference with these ids behind its last one is a file without added tokens, such as a .model."""
+    return isinstance(expected, FileReading) and not expected.parses_special and min(ids) >= expected.vocab_size
 
 
 def _note_configured(pieces: Sequence[PieceDifference], expected: Tokenizer | None) -> str:
