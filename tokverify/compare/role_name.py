@@ -33,7 +33,15 @@ _ROLES: Mapping[tuple[str, ...], tuple[str, ...]] = {
     TURN_BEGINNINGS: BEGINNING,
     ("</s>", "<eos>", "<EOS>", "[EOS]", "<|eos|>", "<EOS_TOKEN>", "<|end_of_text|>", "[SEP]"): ENDING,
     ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|eom_id|>", "<turn|>"): ENDING,
-    ("<pad>", "[PAD]", "<|pad|>", "<PAD>"): ("pad", "fim_pad"),
+    (
+        "<pad>",
+        "[PAD]",
+        "<|pad|>",
+        "<PAD>",
+        "<｜▁pad▁｜>",
+        "<|finetune_right_pad_id|>",
+        "<|finetune_right_pad|>",
+    ): ("pad", "fim_pad"),
     ("<unk>", "[UNK]", "<|unk|>", "<UNK>"): ("unk",),
     ("<mask>", "<MASK>", "[MASK]", "<|mask|>"): ("mask",),
 }
@@ -45,6 +53,12 @@ BEGINNINGS = frozenset(
     + ["<|startoftranscript|>", "<｜begin▁of▁sentence｜>"]
 )
 """The texts of tokens that mark a beginning and no end, also of those that are not added to every text."""
+NEVER_ENDS: Mapping[str, str] = dict.fromkeys(BEGINNINGS, "marks a beginning") | {
+    text: f"is named as the {roles[0]} token"
+    for text, roles in ROLES_BY_NAME.items()
+    if roles[0] in {"pad", "unk", "mask"}
+}
+"""The texts of tokens that end nothing, with what they are instead."""
 _OF_RWKV = {"bos": "<s>", "eos": "<s>", "eot": "\\n\\n"}
 
 
