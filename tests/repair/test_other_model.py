@@ -127,10 +127,13 @@ def test_ids_from_a_case_insensitive_table_do_not_make_another_model(keeps_last:
 
 
 def test_tokens_that_were_sorted_by_their_texts_are_a_fault():
-    right = replace(made("made-bpe"), special_ids={})
-    assert not is_of_other_model(replace(right, tokens=sorted(right.tokens)), Opened(Encoder(right)))
-    other = [f"{text}x" for text in sorted(right.tokens)]
-    assert is_of_other_model(replace(right, tokens=other), Opened(Encoder(right)))
+    right = large(shuffled(many()))
+    order = sorted(range(len(right.tokens)), key=right.tokens.__getitem__)
+    tokens, types = ([values[id] for id in order] for values in (right.tokens, right.types))
+    wrong = replace(right, tokens=tokens, types=types, special_ids={})
+    assert not is_of_other_model(wrong, Opened(Encoder(right)))
+    assert is_of_other_model(replace(wrong, tokens=tokens[::-1], types=types[::-1]), Opened(Encoder(right)))
+    assert is_of_other_model(replace(wrong, tokens=[f"{text}x" for text in tokens]), Opened(Encoder(right)))
 
 
 def test_tokens_in_utf_16_are_a_fault():
@@ -172,6 +175,13 @@ def test_markers_that_only_the_file_has_show_another_version(ours, theirs, templ
     found = find_other_model(replace(spec, chat_template=template), Opened(Encoder(reference)))
     assert bool(found) is expected
     assert (f'it lacks 256 "{ours}", which is an added token here' in found) is expected
+
+
+def test_a_marker_that_the_reference_has_at_another_id_is_not_lost():
+    spec, reference = (
+        bpe_spec((), dict.fromkeys(texts, CONTROL)) for texts in (["<|a|>", "[PAD257]"], ["[PAD256]", "<|a|>"])
+    )
+    assert not find_other_model(spec, Opened(Encoder(reference)))
 
 
 def test_added_tokens_that_are_only_reserved_in_the_reference_show_another_version():

@@ -220,8 +220,6 @@ def drop_blamed(report: Report) -> tuple[CaseResult, ...]:
         results = tuple(result for result in results if not result.fails)
     named = _blamed_ids(report, _OF_TOKENS)
     results = tuple(each for each in results if not each.fails or named.isdisjoint((*each.actual, *each.expected)))
-    if Aspect.DECODING in blamed:
-        results = tuple(replace(result, decode_difference=None) for result in results)
     around = _blamed_ids(report, {Aspect.AFFIXES})
     return tuple(result for result in results if not _differs_only_around(result, around))
 

@@ -42,7 +42,7 @@ from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.texts.batch import NotComparedError
 from tokverify.texts.token_text import is_filler
 from tokverify.texts.vocabulary import types_of
-from tokverify.tokenizer import Declaring, DocumentHolding, FileReading, Tokenizer, pieces_of
+from tokverify.tokenizer import DocumentHolding, FileReading, Tokenizer, pieces_of
 
 ADDED_TOKENS = "added tokens"
 """What a contradiction about the types of added tokens is about."""
@@ -258,8 +258,6 @@ def adds_space(tokenizer: Tokenizer, mark: str = ESCAPED_SPACE) -> bool | None:
         # No flag makes BPE add one.
         return None if tokenizer.settings.family.is_bpe else tokenizer.settings.add_space_prefix
     try:
-        if isinstance(tokenizer, Declaring):
-            return tokenizer.declared_spec().add_space_prefix
         pieces = list(map(tokenizer.piece, tokenizer.encode("a a", add_special=False, parse_special=False)))
     except (BrokenFileError, EncodeError, UnsupportedError):
         return None

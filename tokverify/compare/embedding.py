@@ -25,10 +25,9 @@ def find_without_embedding(spec: TokenizerSpec, facts: Opened) -> Mapping[int, A
     There are none if something speaks for a reference of another model: an ordinary token among them, one that the file
     has elsewhere, or one that chats need.
     """
-    beyond = _beyond(spec, facts)
-    if not beyond or find_moved_beyond(spec, facts) or find_used_beyond(spec, facts):
+    if find_moved_beyond(spec, facts) or find_used_beyond(spec, facts):
         return {}
-    added = facts.added_tokens or {}
+    beyond, added = _beyond(spec, facts), facts.added_tokens or {}
     return {id: added[id] for id in beyond} if added.keys() >= set(beyond) else {}
 
 
@@ -49,11 +48,8 @@ def find_used_beyond(spec: TokenizerSpec, facts: Opened) -> list[int]:
     That is its EOS, and the markers that end turns: those of its chat template, and those that llama.cpp knows by their
     texts. Images and padding need others.
     """
-    beyond = _beyond(spec, facts)
-    if not beyond:
-        return []
     ends = {*read_template(facts.chat_template or "").turn_ends, *EOT_TEXTS}
-    return [id for id in beyond if id == facts.special_ids.get("eos") or facts.pieces[id] in ends]
+    return [id for id in _beyond(spec, facts) if id == facts.special_ids.get("eos") or facts.pieces[id] in ends]
 
 
 def find_trained_beyond(spec: TokenizerSpec, facts: Opened) -> list[int]:

@@ -243,8 +243,6 @@ def _lacking_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
     if facts.spec is None or not facts.lists_all_tokens:
         return []
     reference = facts.spec.tokens
-    if len(spec.tokens) - len(reference) < _PAIR:
-        return []
     known, types = set(reference), types_of(spec)
     has_rows = spec.embedding_rows is None or spec.embedding_rows >= len(spec.tokens)
     ids = [
@@ -317,8 +315,6 @@ def _renamed_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
     """
     reference = _texts_of(facts)
     changed, types = find_changed(spec.tokens, reference), types_of(spec)
-    if len(changed) < _FEW:
-        return []
     known, here, unnamed = set(reference), set(spec.tokens), _ids_without_token(facts)
     ids = [
         id
@@ -414,21 +410,18 @@ def is_of_other_model(spec: TokenizerSpec, facts: Opened) -> bool:
     Case, compatibility forms, NULs, line ends and the marks of words do not count, because faults change them.
     """
     tokens, reference = _alike_lists(spec, facts)
-    if not reference or not has_other_tokens(tokens, reference):
-        return False
     ours, theirs = list(map(_simplify, tokens)), list(map(_simplify, reference))
     in_place = sum(left == right for left, right in zip(ours, theirs, strict=False))
     if in_place >= _IN_PLACE * min(len(ours), len(theirs)):
         return False
     distinct, others = set(ours), set(theirs)
     shared = len(distinct & others) / max(len(distinct), len(others))
-    order = max(_order_kept(tokens, reference), _order_kept(ours, theirs))
     if shared < _SOME or not _agrees_with_itself(spec):
         return shared < _SHARED
     # Trainers of subwords do not number tokens by their texts, but programs write JSON with sorted keys.
     if shared >= _SHARED and _is_sorted(tokens) and not _is_sorted(reference):
         return False
-    if order < _ORDERED:
+    if max(_order_kept(tokens, reference), _order_kept(ours, theirs)) < _ORDERED:
         return True
     fillers = {_simplify(token) for token in (*tokens, *reference) if is_filler(token.strip(_MARKS))}
     # A later version of a model adds tokens before the others, as those of Mistral do.

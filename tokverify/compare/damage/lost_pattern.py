@@ -42,8 +42,6 @@ def find_lost_pattern(actual: Encoder, document: Document, facts: Opened) -> Ite
 
     All of its tokens still come back as themselves.
     """
-    if document.model_type != "BPE":
-        return
     stages = document.pre_tokenizer
     splits = any(stage["type"] != "ByteLevel" or stage["use_regex"] for stage in stages)
     if splits or not stages or not actual.settings.family.is_bpe:
@@ -66,8 +64,6 @@ def find_lost_stage(actual: Encoder, document: Document, facts: Opened) -> Itera
 
     All of its tokens still come back as themselves, and only spaces before numbers or signs get other ids.
     """
-    if document.model_type != "BPE":
-        return
     is_plain = [stage["type"] == "ByteLevel" and stage["use_regex"] for stage in document.pre_tokenizer] == [True]
     if not is_plain or not actual.settings.family.is_bpe:
         return
