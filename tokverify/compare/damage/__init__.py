@@ -48,8 +48,8 @@ def find_damage(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifferenc
         found = True
         yield difference
     # A stage that is known to be lost splits pieces, too.
-    if not found and facts.document is not None and isinstance(actual, Encoder):
-        yield from find_foreign_pattern(actual, facts.document, facts)
+    if not found and isinstance(actual, Encoder):
+        yield from find_foreign_pattern(actual, facts)
 
 
 def _find_lost(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:

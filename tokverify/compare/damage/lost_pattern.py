@@ -110,14 +110,14 @@ def find_replaced_pattern(
         yield damage_difference(message)
 
 
-def find_foreign_pattern(actual: Encoder, document: Document, facts: Opened) -> Iterator[TokenizerDifference]:
+def find_foreign_pattern(actual: Encoder, facts: Opened) -> Iterator[TokenizerDifference]:
     """Yield that a byte-level reference splits its own pieces, as if it had another model's pattern, and the model not.
 
     A trainer makes no piece that its pattern splits. Those of 31 published vocabularies have at most 0.2% of such
     pieces, and in turn most patterns of other models split at least eight of 8,000. Marks are left out: Qwen 2's
     vocabulary has words with them, which its pattern splits.
     """
-    if document.model_type != "BPE" or not actual.settings.family.is_bpe:
+    if not actual.settings.family.is_bpe:
         return
     lost, gained, tried = _split_pieces(actual.settings.pre, facts)
     if len(lost) >= max(LEAST, OPPOSED * gained):

@@ -21,17 +21,14 @@ _WORDS_PER_CAPITAL = 2_000
 """A vocabulary with capitals has more than one word in so many with them."""
 _CONTINUATION = "##"
 """What the pieces that continue a word begin with in a WordPiece vocabulary."""
-_BYTES = 256
 _RARE = "\ue000"
 """A character for private use, which no trainer makes a piece of."""
 
 
 def find_lost_continuations(actual: Encoder, document: Document, facts: Opened) -> Iterator[TokenizerDifference]:
     """Yield that a WordPiece reference does not use the continuations of its vocabulary, as the model does."""
-    if document.model_type != "WordPiece":
-        return
     prefix = document.model.get("continuing_subword_prefix")
-    if prefix is None or prefix == _CONTINUATION:
+    if prefix in {None, _CONTINUATION}:
         return
     lost = [id for id, piece in enumerate(facts.pieces[: actual.vocab_size]) if piece.startswith(_CONTINUATION)]
     known = [id for id in lost if actual.piece(id) == facts.pieces[id].removeprefix(_CONTINUATION)]
@@ -65,8 +62,6 @@ def find_lost_case(actual: Encoder, document: Document, facts: Opened) -> Iterat
 
 def find_lost_spaces(actual: Encoder, document: Document, facts: Opened) -> Iterator[TokenizerDifference]:
     """Yield that no stage of a reference writes spaces as its pieces have them, and the model does."""
-    if document.model_type == "WordPiece":
-        return
     stages = (*document.normalizer, *document.pre_tokenizer)
     is_written = any(stage["type"] == "Metaspace" or ESCAPED_SPACE in str(stage) for stage in stages)
     if is_written or actual.settings.family.alphabet is not Alphabet.ESCAPED:
@@ -87,12 +82,10 @@ def find_lost_fallback(actual: Encoder, document: Document, facts: Opened) -> It
     if not any(stage.get("type") == "ByteFallback" for stage in stages_of(document.library.decoder)):
         return
     known = {id for id, piece in enumerate(facts.pieces) if BYTE_PIECE.fullmatch(piece)}
-    if len(known) < _BYTES:
-        return
     (ids,) = encode_plain(actual, [_RARE])
     if ids and known.intersection(ids):
         message = (
-            f"its byte_fallback is off, although it has all {_BYTES} byte tokens and its decoder joins them"
+            f"its byte_fallback is off, although it has {plural(len(known), 'byte token')} and its decoder joins them"
             " (ByteFallback), so that it uses none of them"
         )
         yield damage_difference(message, sorted(known))
