@@ -10,10 +10,11 @@ from support.spec_maker import BYTE_PIECES, CONTROL, USER_DEFINED, spm_spec
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.opened import Opened
+from tokverify.compare.shift import Shift, find_shift
 from tokverify.engine.encoder import Encoder
 from tokverify.repair.evidence import Evidence, Target
 from tokverify.repair.search import diagnose
-from tokverify.repair.shift_change import Shift, find_shift, shifts
+from tokverify.repair.shift_change import shifts
 from tokverify.spec import TokenizerSpec
 
 LETTERS = list("abcdefghijklmnop")

@@ -10,6 +10,7 @@ from unicodedata import is_normalized, normalize
 from tokverify.compare.digest import make_difference
 from tokverify.compare.embedding import find_without_embedding
 from tokverify.compare.opened import Opened
+from tokverify.compare.shift import find_shift
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
@@ -25,13 +26,8 @@ from tokverify.texts.token_text import PADDING, is_filler, is_padded, is_padding
 from tokverify.tokenizer import FileReading, NameSupplying, Tokenizer, lists_no_special_tokens
 
 _SHOWN, _SHOWN_MOVED = 5, 2
-_MOST_MOVED = 16
-"""The most tokens that an insertion or a deletion is expected to consist of."""
 _MOST_DAMAGED = 100
 """The most tokens whose bytes are worth looking at: of more, some are not UTF-8 anyway."""
-_LEAST_MOVED = 8
-"""Fewer tokens may seem to be moved by accident."""
-_AGREEMENT = 0.9
 _ASPECTS: Mapping[Aspect, tuple[Severity, str, str]] = {
     Aspect.BYTES: (ERROR, "represents a different token", "represent different tokens"),
     Aspect.MISSING: (ERROR, "has a token in the reference only", "have a token in the reference only"),
@@ -246,24 +242,15 @@ def _describe_moved(pieces: Sequence[PieceDifference]) -> str:
     theirs = {piece.id: piece.expected for piece in pieces}
     if set(ours) == {first.id, last.id} and (first.actual, last.actual) == (last.expected, first.expected):
         return f"ids {first.id} and {last.id} are swapped"
-    for count in range(1, _MOST_MOVED + 1):
-        least = max(_LEAST_MOVED, _AGREEMENT * (len(pieces) - count))
-        by = f"ids {first.id} to {last.id} are shifted by {count}"
-        if _are_shifted(theirs, ours, count, least):
-            return f"{by} since {first.id} {quote(first.actual or '')}, which the reference does not have there"
-        if _are_shifted(ours, theirs, count, least):
-            return f"{by} since {first.id}, where the model lacks {quote(first.expected or '')}"
-    return ""
-
-
-def _are_shifted(one: Mapping[int, str | None], other: Mapping[int, str | None], count: int, least: float) -> bool:
-    """Whether at least so many texts of one side are at an id that is higher by `count` on the other."""
-    left = len(one) - least
-    for id, text in one.items():
-        left -= text != other.get(id + count)
-        if left < 0:
-            return False
-    return True
+    span = range(first.id, last.id + 1)
+    # Between them, an id may have the same text on both sides by accident.
+    shift = find_shift(*([side.get(id, id) for id in span] for side in (ours, theirs)))
+    if shift is None:
+        return ""
+    by = f"ids {first.id} to {last.id} are shifted by {shift.count} since {first.id}"
+    if shift.is_insertion:
+        return f"{by} {quote(first.actual or '')}, which the reference does not have there"
+    return f"{by}, where the model lacks {quote(first.expected or '')}"
 
 
 def _show(piece: PieceDifference) -> str:
