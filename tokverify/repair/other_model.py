@@ -11,7 +11,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -421,7 +421,7 @@ def is_of_other_model(spec: TokenizerSpec, facts: Opened) -> bool:
     # Trainers of subwords do not number tokens by their texts, but programs write JSON with sorted keys.
     if shared >= _SHARED and _is_sorted(tokens) and not _is_sorted(reference):
         return False
-    if max(_order_kept(tokens, reference), _order_kept(ours, theirs)) < _ORDERED:
+    if _order_kept(ours, theirs) < _ORDERED:
         return True
     fillers = {_simplify(token) for token in (*tokens, *reference) if is_filler(token.strip(_MARKS))}
     # A later version of a model adds tokens before the others, as those of Mistral do.
@@ -441,22 +441,12 @@ def _with_spelled_bytes(spec: TokenizerSpec) -> list[str]:
 
 
 def _alike_lists(spec: TokenizerSpec, facts: Opened) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the tokens of both sides, as they are stored or else spelled; none if many have the same places."""
+    """Return the tokens of both sides, spelled in the same way; none if many have the same places."""
     size = min(len(spec.tokens), len(facts.pieces))
-    # To convert the reference takes long.
+    # To spell them takes long.
     if size and len(find_changed(spec.tokens, facts.pieces)) <= (1 - _IN_PLACE) * size:
         return (), ()
-    if stored := _listed_tokens(facts):
-        return spec.tokens, stored
     return _with_spelled_bytes(spec), [text_of_bytes(data, spec.model) for data in facts.token_bytes]
-
-
-def _listed_tokens(facts: Opened) -> Sequence[str]:
-    """Return the stored strings of a reference, also of a tokenizer.json that GGUF cannot express."""
-    if facts.spec:
-        return facts.spec.tokens
-    vocab = facts.document.tables.vocab if facts.document else None
-    return sorted(vocab, key=vocab.__getitem__) if isinstance(vocab, Mapping) else ()
 
 
 def _order_kept(ours: Sequence[str], theirs: Sequence[str]) -> float:
@@ -465,8 +455,6 @@ def _order_kept(ours: Sequence[str], theirs: Sequence[str]) -> float:
     for id, token in enumerate(theirs):
         places.setdefault(token, id)
     order = [places[token] for token in dict.fromkeys(ours) if token in places]
-    if not order:
-        return 0.0
     in_blocks = sum(0 < after - before <= _STEP for before, after in pairwise(order))
     return max(in_blocks / len(order), _longest_ascent(order) / len(order))
 
