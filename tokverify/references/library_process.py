@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -119,6 +120,9 @@ def describe(program: Program, request: Request, path: Path | None) -> FoundRefe
 
 def _read_held(program: Program) -> bytes | None:
     """Return the tokenizer.json that a library holds; None if it holds none that describes what it does."""
-    with TemporaryDirectory() as temporary:
+    # A library that fails here is asked for ids and tokens nevertheless.
+    with TemporaryDirectory() as temporary, suppress(EncodeError):
         file = Path(temporary) / "tokenizer.json"
-        return file.read_bytes() if program.ask(_SAVE, [str(file)]) == [True] else None
+        if program.ask(_SAVE, [str(file)]) == [True]:
+            return file.read_bytes()
+    return None

@@ -84,7 +84,7 @@ class FileRepair:
 
 @dataclass(frozen=True, slots=True)
 class OtherReference:
-    """Another tokenizer at hand that contradicts the reference, or the file that is left."""
+    """Another tokenizer at hand that contradicts the reference."""
 
     source: str
     """Where it is."""

@@ -29,7 +29,7 @@ _SAMPLE = 200
 def compare_with_others(
     left: Tokenizer, reference: Tokenizer, others: Iterable[FoundReference], cases: Sequence[Case]
 ) -> Iterator[OtherReference]:
-    """Yield the other tokenizers that differ from the reference, or from the tokenizer that a repair leaves.
+    """Yield the other tokenizers that contradict the reference; what agrees with it says nothing new about the file.
 
     Args:
         left: The repaired tokenizer, or the original one if there is no repair.
@@ -40,9 +40,8 @@ def compare_with_others(
     for other in others:
         if not _is_related(other.tokenizer, reference):
             continue
-        disputed = _count_differing(other.tokenizer, reference, cases)
-        differing = _count_differing(left, other.tokenizer, cases)
-        if disputed or differing:
+        if disputed := _count_differing(other.tokenizer, reference, cases):
+            differing = _count_differing(left, other.tokenizer, cases)
             yield OtherReference(other.source, len(cases), disputed, differing)
 
 
