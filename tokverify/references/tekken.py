@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokverify.engine.byte_level import spell_bytes
+from tokverify.engine.byte_level import spell_all
 from tokverify.errors import BrokenFileError, EncodeError, MissingLibraryError
 from tokverify.references.pace import Pace
 from tokverify.references.reference import FoundReference, find_unknown
@@ -69,7 +69,7 @@ class TekkenTokenizer:
         """Every piece by id."""
         special = self._tekkenizer.num_special_tokens
         listed = self._bytes
-        return [*(data.decode() for data in listed[:special]), *map(spell_bytes, listed[special:])]
+        return [*(data.decode() for data in listed[:special]), *spell_all(listed[special:])]
 
     @property
     def split_pattern(self) -> str:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.engine.byte_level import spell_bytes
+from tokverify.engine.byte_level import spell_all
 from tokverify.errors import EncodeError, MissingLibraryError, TokverifyError
 from tokverify.references.pace import Pace
 from tokverify.references.reference import FoundReference
@@ -63,8 +63,20 @@ class TiktokenTokenizer:
 
     def piece(self, id: int) -> str:
         """Return the bytes of a token in the GPT-2 alphabet, as in a GGUF file; for a special token, its text."""
-        token_bytes = self.token_bytes(id)
-        return token_bytes.decode() if id in self._special_tokens else spell_bytes(token_bytes)
+        return self.pieces[id] if 0 <= id < self.vocab_size else ""
+
+    @cached_property
+    def pieces(self) -> Sequence[str]:
+        """Every piece by id; an empty string for an id without a token."""
+        listed = self.bytes_of_tokens()
+        pieces = spell_all(listed)
+        for id in self._special_tokens:
+            pieces[id] = listed[id].decode()
+        return pieces
+
+    def bytes_of_tokens(self) -> list[bytes]:
+        """Return the bytes that each token represents, by id."""
+        return list(map(self.token_bytes, range(self.vocab_size)))
 
     def token_bytes(self, id: int) -> bytes:
         """Return the bytes that a token represents; none for an id without a token."""

@@ -14,9 +14,10 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
-from tokverify.engine.byte_level import from_byte_level, spell_bytes, to_byte_level
+from tokverify.engine.byte_level import from_byte_level, spell_all, to_byte_level
 from tokverify.engine.pre_search import PROBES, choose_name, explain_no_match, find_matching_names
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import BrokenFileError, UnsupportedError
@@ -99,15 +100,21 @@ def list_merges(ranks: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
     """Return all pairs of tokens that make a token, in order of its rank, then of theirs."""
     merges: list[tuple[bytes, bytes]] = []
     for token in sorted(filter(None, ranks), key=ranks.__getitem__):
-        splits = ((token[:at], token[at:]) for at in range(1, len(token)))
-        pairs = [pair for pair in splits if pair[0] in ranks and pair[1] in ranks]
-        merges += sorted(pairs, key=lambda pair: (ranks[pair[0]], ranks[pair[1]]))
+        pairs = [
+            (left, right)
+            for at in range(1, len(token))
+            if (left := token[:at]) in ranks and (right := token[at:]) in ranks
+        ]
+        merges += sorted(pairs, key=lambda pair: (ranks[pair[0]], ranks[pair[1]])) if len(pairs) > 1 else pairs
     return merges
 
 
 def spell_merges(merges: Iterable[tuple[bytes, bytes]]) -> list[str]:
     """Write merges as a GGUF file lists them, with pieces in the GPT-2 alphabet."""
-    return [f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in merges]
+    merges = list(merges)
+    parts = set(chain.from_iterable(merges))
+    spelled = dict(zip(parts, spell_all(parts), strict=True))
+    return [f"{spelled[left]} {spelled[right]}" for left, right in merges]
 
 
 def count_unmerged(ranks: Mapping[bytes, int]) -> int:
@@ -146,10 +153,10 @@ def _vocabulary(file: Path, ranks: Mapping[bytes, int], special: Mapping[str, in
         )
     tokens = [f"[PAD{id}]" for id in range(size)]
     types = [TokenType.UNUSED.value] * size
-    for token, id in ranks.items():
-        if not token:  # no text contains it, and llama.cpp would rename it
+    for piece, id in zip(spell_all(ranks), ranks.values(), strict=True):
+        if not piece:  # no text contains it, and llama.cpp would rename it
             continue
-        tokens[id], types[id] = spell_bytes(token), TokenType.NORMAL.value
+        tokens[id], types[id] = piece, TokenType.NORMAL.value
     for text, id in special.items():
         tokens[id], types[id] = text, TokenType.CONTROL.value
     return tokens, types
