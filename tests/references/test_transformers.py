@@ -20,6 +20,7 @@ from tokverify.references.discovery import find_beside
 from tokverify.references.transformers import split_options
 from tokverify.repair.fix.other_reference import find_other_version
 from tokverify.sources.stores.location import find_model
+from tokverify.tokenizer import DocumentHolding
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
@@ -59,6 +60,9 @@ def test_the_tokenizer_json_that_a_class_holds_describes_it(folder, tmp_path):
     (folder / "chat_template.jinja").write_text("{{ eos_token }}")
     opened = OpenedReference(open_reference(f"transformers:{folder}"))
     assert opened.document is not None
+    # The library of this process, which may have another version, neither streams nor shows stages in place of it.
+    assert not hasattr(opened.tokenizer, "decoder")
+    assert not hasattr(opened.tokenizer, "stages")
     assert opened.document.library.pre_tokenizer.__class__.__name__ == "ByteLevel"
     assert opened.named_ends == {0, 5}
     assert opened.chat_template == "{{ eos_token }}"
@@ -72,6 +76,13 @@ def test_the_tokenizer_json_that_a_class_holds_describes_it(folder, tmp_path):
     around = tokenizer.with_around([0], [0])
     assert around.encode_many(["ab cd"], add_special=True, parse_special=True) == [[0, *ids[0], 0]]
     tokenizer.close()
+
+
+def test_a_class_that_decodes_in_its_own_way_is_not_described_by_its_tokenizer_json(folder, tmp_path):
+    pytest.importorskip("transformers")
+    own = copytree(folder, tmp_path / "own")
+    (own / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "WhisperTokenizer"}))
+    assert not isinstance(open_reference(f"transformers:{own}").tokenizer, DocumentHolding)
 
 
 def test_a_class_that_does_not_encode_as_the_tokenizer_json_that_it_reads_is_doubted(tmp_path):

@@ -48,8 +48,10 @@ def find_used_beyond(spec: TokenizerSpec, facts: Opened) -> list[int]:
     That is its EOS, and the markers that end turns: those of its chat template, and those that llama.cpp knows by their
     texts. Images and padding need others.
     """
+    if not (beyond := _beyond(spec, facts)):
+        return []
     ends = {*read_template(facts.chat_template or "").turn_ends, *EOT_TEXTS}
-    return [id for id in _beyond(spec, facts) if id == facts.special_ids.get("eos") or facts.pieces[id] in ends]
+    return [id for id in beyond if id == facts.special_ids.get("eos") or facts.pieces[id] in ends]
 
 
 def find_trained_beyond(spec: TokenizerSpec, facts: Opened) -> list[int]:

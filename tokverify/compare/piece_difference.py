@@ -16,7 +16,7 @@ from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
-from tokverify.sources.config import configured_roles, find_left_out
+from tokverify.sources.config import configured_roles, declared_tokens, find_left_out
 from tokverify.sources.gguf.keys import TOKENS, TYPES
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.utf8 import from_utf8
@@ -179,19 +179,21 @@ def _with_note(
     if found.aspect is not Aspect.EXTRA:
         return found
     if expected and isinstance(actual, Encoder):
-        types = {actual.token_types()[piece.id] for piece in pieces}
+        all_types = actual.token_types()
+        types = {all_types[piece.id] for piece in pieces}
         if types == {TokenType.CONTROL} and lists_no_special_tokens(expected):
             reason = "the reference lists no special tokens, so nothing says whether these are right"
             return replace(found, severity=WARNING, message=f"{found.message}; {reason}")
         if types <= {TokenType.CONTROL, TokenType.USER_DEFINED} and _may_lack_added_tokens(found.ids, expected):
             advice = "put the model's added_tokens.json or tokenizer_config.json beside it, which may list these"
-            return replace(found, message=f"{found.message}; such a reference lists no added tokens: {advice}")
+            found = replace(found, message=f"{found.message}; such a reference lists no added tokens: {advice}")
     return replace(found, message=found.message + _note_configured(pieces, expected))
 
 
 def _may_lack_added_tokens(ids: Sequence[int], expected: Tokenizer) -> bool:
-    """Whether a reference with these ids behind its last one is a file without added tokens, such as a .model."""
-    return isinstance(expected, FileReading) and not expected.parses_special and min(ids) >= expected.vocab_size
+    """Whether a reference with these ids behind its last one is a file without added tokens, such as a .model alone."""
+    path = expected.path if isinstance(expected, FileReading) and not expected.parses_special else None
+    return path is not None and min(ids) >= expected.vocab_size and not declared_tokens(path)
 
 
 def _note_configured(pieces: Sequence[PieceDifference], expected: Tokenizer | None) -> str:

@@ -141,7 +141,7 @@ def moved_tokens(actual: Encoder, declared: TokenizerSpec) -> list[int]:
         # As below, but half a million merges one by one would take long.
         made = dict.fromkeys(map(id_of, pieces_made_by(declared.merges or ())))
         ranked = [id for id in made if id in ordinary]
-        if len({scores[id] for id in ranked}) == 1:
+        if len(ranked) > 1 and len({scores[id] for id in ranked}) == 1:
             return sorted(ranked)
         return sorted(ranked[index] for index in find_moved([(-scores[id],) for id in ranked]))
     ranked, keys = [], []

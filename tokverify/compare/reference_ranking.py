@@ -17,7 +17,6 @@ from tokverify.engine.family import Ranking
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.sources.huggingface.tables import tables_of
 from tokverify.spec import TokenizerSpec
-from tokverify.text.sequence import thin_out
 from tokverify.tokenizer import Declaring, DocumentHolding, MatchListing, PatternHolding, Tokenizer, pieces_of
 
 if TYPE_CHECKING:
@@ -134,8 +133,10 @@ def descends(actual: Encoder, scores: Sequence[float]) -> bool:
     One score for all of them ranks none: llama.cpp's converter writes -1000 without a .model.
     """
     is_normal = actual.settings.attributes.translate(_IS_NORMAL)
-    # Few files have the same score at as many places, so that others pay nothing for it.
-    if len(set(thin_out(scores, _SHARED))) == 1 and len(set(compress(scores, is_normal))) == 1:
+    ordinary = compress(scores, is_normal)
+    first = next(ordinary, None)
+    # In nearly all files, the second one has another score already.
+    if next(ordinary, None) == first is not None and all(score == first for score in ordinary):
         return False
     module = usable_native_module()
     if module and isinstance(scores, array) and scores.typecode == "f":

@@ -10,7 +10,7 @@ from tokverify.compare.affix import affixes_of
 from tokverify.compare.digest import make_difference
 from tokverify.compare.inner_end import begins_answers
 from tokverify.compare.marker import read_template
-from tokverify.compare.role_name import NEVER_ENDS
+from tokverify.compare.role_name import BEGINNINGS, NEVER_ENDS
 from tokverify.compare.template_difference import template_of
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve
@@ -92,12 +92,17 @@ def _find_ordinary(actual: Tokenizer, expected: Tokenizer) -> Iterator[Tokenizer
         if is_ordinary(id, actual.piece(id), actual.token_types()):
             message = f"{role} is {_name(actual, id)}, an ordinary token: {harm}"
             yield _role_difference(role, severity, message, [id], facts="ordinary")
+        elif role == "eos" and (piece := actual.piece(id)) in NEVER_ENDS and not _is_bos(actual, id, piece):
+            message = f"eos is {_name(actual, id)}, a token that {NEVER_ENDS[piece]}"
+            yield _role_difference("eos", ERROR, message, [id], facts="other role")
         elif role == "eos" and is_filler(actual.piece(id)):
             message = f"eos is {_name(actual, id)}, which {NEVER_WRITTEN}"
             yield _role_difference("eos", WARNING, message, [id], facts="reserved")
-        elif role == "eos" and actual.piece(id) in NEVER_ENDS and id != actual.special_ids.get("bos"):
-            message = f"eos is {_name(actual, id)}, a token that {NEVER_ENDS[actual.piece(id)]}"
-            yield _role_difference("eos", ERROR, message, [id], facts="other role")
+
+
+def _is_bos(actual: Tokenizer, id: int, piece: str) -> bool:
+    """Whether a token that marks a beginning is BOS, too, as in models with one token for both."""
+    return id == actual.special_ids.get("bos") and piece in BEGINNINGS
 
 
 def _find_foreign(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:

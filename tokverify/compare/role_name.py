@@ -54,9 +54,7 @@ BEGINNINGS = frozenset(
 )
 """The texts of tokens that mark a beginning and no end, also of those that are not added to every text."""
 NEVER_ENDS: Mapping[str, str] = dict.fromkeys(BEGINNINGS, "marks a beginning") | {
-    text: f"is named as the {roles[0]} token"
-    for text, roles in ROLES_BY_NAME.items()
-    if roles[0] in {"pad", "unk", "mask"}
+    text: "is named as padding" for text, roles in ROLES_BY_NAME.items() if roles[0] == "pad"
 }
 """The texts of tokens that end nothing, with what they are instead."""
 _OF_RWKV = {"bos": "<s>", "eos": "<s>", "eot": "\\n\\n"}

@@ -61,9 +61,10 @@ def _agree(ours: Sequence[object], left: int, theirs: Sequence[object], right: i
     """Whether nearly everything from these two places on is the same."""
     size = min(len(ours) - left, len(theirs) - right)
     # The beginning is compared first, because it rules out nearly all candidates.
+    beginning = map(_equal, ours[left : left + LEAST_MOVED], theirs[right : right + LEAST_MOVED])
     return (
         size >= LEAST_MOVED
-        and list(ours[left : left + LEAST_MOVED]) == list(theirs[right : right + LEAST_MOVED])
+        and sum(beginning) > LEAST_MOVED // 2
         and sum(map(_equal, ours[left:], theirs[right:])) >= AGREEMENT * size
     )
 

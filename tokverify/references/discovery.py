@@ -161,10 +161,10 @@ def find_others(file: ModelFile, spec: TokenizerSpec, reference: FoundReference)
 def find_beside(file: ModelFile, reference: FoundReference) -> Iterator[FoundReference]:
     """Yield the other tokenizers beside the model and beside its reference, as `find_others` does."""
     paths = _paths_beside(file.path)
-    if reference.home is not None:
-        paths += files_in(reference.home)
     if reference.path is not None:
-        paths += _paths_beside(reference.path)
+        paths += [*files_in(reference.path.parent), *_paths_beside(reference.path)]
+    elif reference.directory is not None:
+        paths += files_in(reference.directory)
     yield from _open_others(file, paths, reference)
 
 

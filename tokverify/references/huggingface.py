@@ -14,7 +14,7 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import tokenizers
 from tokenizers import Tokenizer
@@ -42,17 +42,18 @@ from tokverify.system.beside import Beside
 from tokverify.system.json_input import MAX_MEMORY, fits_memory
 from tokverify.system.library_error import raised_as
 from tokverify.tokenizer import GenerationEnds, TokenizerStages
+from tokverify.tokenizer import Tokenizer as AnyTokenizer
 
 _CHARSMAP = b"precompiled_charsmap"
 # The lookbehind comes second, as a pattern is found fifteen times faster if it begins with fixed text.
 _UNKNOWN_ID = re.compile(rb'"unk_id"(?<!\\"unk_id")\s*:\s*(\d+)')
 
 
-class HuggingFaceTokenizer:
-    """A `tokenizers.Tokenizer` with truncation and padding turned off.
+class DescribedTokenizer:
+    """What a `tokenizers.Tokenizer` says about itself; a subclass encodes and decodes, with the same one or another.
 
     Args:
-        tokenizer: The library's tokenizer.
+        tokenizer: The library's tokenizer, of which truncation and padding are turned off.
         name: A short name for reports.
         special_ids: Role -> id; by default BOS and EOS are the tokens that the post-processor adds around a text.
         end_ids: Tokens that end a generation, besides EOS.
@@ -94,7 +95,7 @@ class HuggingFaceTokenizer:
         self._unused_ids = unused_ids
         self._around: tuple[Sequence[int], Sequence[int]] | None = None
 
-    def with_around(self, before: Sequence[int], after: Sequence[int]) -> HuggingFaceTokenizer:
+    def with_around(self, before: Sequence[int], after: Sequence[int]) -> Self:
         """Return the same tokenizer, but with these ids around a text instead of those of its post-processor."""
         changed = copy(self)
         changed._around = before, after  # noqa: SLF001 - of the same class
@@ -136,6 +137,88 @@ class HuggingFaceTokenizer:
     def vocab_size(self) -> int:
         """One more than the highest id."""
         return len(self.pieces)
+
+    def piece(self, id: int) -> str:
+        """Return a token's stored string, verbatim; an empty string for an id without a token."""
+        return self.pieces[id] if 0 <= id < len(self.pieces) else ""
+
+    def token_bytes(self, id: int) -> bytes:
+        """Return the bytes that a token represents inside a text, at any position."""
+        piece = self.piece(id)
+        return piece.encode() if id in self._literal_ids else self._piece_bytes(piece)
+
+    def bytes_of_tokens(self) -> list[bytes]:
+        """Return the bytes that each token represents, by id."""
+        found = list(map(self._piece_bytes, self.pieces))
+        for id in self._literal_ids:
+            found[id] = self.piece(id).encode()
+        return found
+
+    @cached_property
+    def pieces(self) -> Sequence[str]:
+        """Every piece by id; an empty string for an id without a token."""
+        of_model = self.tables.pieces if self.tables else None
+        if of_model is not None and (read := add_tokens(of_model, self._tokenizer)):
+            return read
+        by_id = list(map(self._tokenizer.id_to_token, range(self._tokenizer.get_vocab_size())))
+        pieces = [piece for piece in by_id if piece is not None]
+        if len(pieces) == len(by_id):
+            return pieces
+        # If ids are missing, the size does not reveal the highest one; the slower call lists them all.
+        ids = self._tokenizer.get_vocab()
+        highest = max(ids.values(), default=-1)
+        if highest >= len(ids) + MAX_GAP or highest >= MAX_TOKENS:
+            raise BrokenFileError(
+                f"{self.name}: a token has the id {highest:,}, but there are only {len(ids):,} tokens"
+            )
+        pieces = [""] * (highest + 1)
+        for piece, id in ids.items():
+            pieces[id] = piece
+        return pieces
+
+    @cached_property
+    def control_texts(self) -> frozenset[str]:
+        """The texts of the added tokens that are special."""
+        added = self._tokenizer.get_added_tokens_decoder().values()
+        return frozenset(token.content for token in added if token.special)
+
+    def normalized_tokens(self) -> dict[int, str]:
+        """Return the texts of the added tokens that are looked for in the normalized text."""
+        added = self._tokenizer.get_added_tokens_decoder() if self._tokenizer.normalizer else {}
+        return {id: token.content for id, token in added.items() if token.normalized}
+
+    @property
+    def added_texts(self) -> list[str]:
+        """The texts of the added tokens, by id."""
+        return [token.content for _, token in sorted(self._tokenizer.get_added_tokens_decoder().items())]
+
+    @cached_property
+    def _spelling(self) -> list[dict[str, Any]]:
+        """The stages that determine how pieces are written, with options of the model written as stages."""
+        tokenizer = self._tokenizer
+        stages = stages_of(tokenizer.decoder) + stages_of(tokenizer.pre_tokenizer) + stages_of(tokenizer.normalizer)
+        if getattr(tokenizer.model, "byte_fallback", False):
+            stages.append({"type": "ByteFallback"})
+        if type(tokenizer.model).__name__ == "WordPiece":
+            stages.append({"type": "WordPiece", "prefix": tokenizer.model.continuing_subword_prefix})
+        return stages
+
+    @cached_property
+    def _piece_bytes(self) -> PieceBytes:
+        pipeline = find_pipeline(self._tokenizer)
+        return pipeline.piece_bytes if pipeline else piece_bytes(self._spelling)
+
+    @cached_property
+    def _literal_ids(self) -> frozenset[int]:
+        """The ids of added tokens that represent their own text."""
+        added = self._tokenizer.get_added_tokens_decoder()
+        # subtle: an added token `▁▁` also matches two spaces, so it decodes to them unless it is special.
+        own_text = any(stage["type"] in {"ByteLevel", "WordPiece"} for stage in self._spelling)
+        return frozenset(id for id, token in added.items() if own_text or token.special)
+
+
+class HuggingFaceTokenizer(DescribedTokenizer):
+    """A `tokenizers.Tokenizer` that encodes and decodes."""
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Encode a text to token ids."""
@@ -199,90 +282,12 @@ class HuggingFaceTokenizer:
             if id not in known or id in self._missing_ids:
                 raise EncodeError(f"{self.name} has no token with the id {id}")
 
-    def piece(self, id: int) -> str:
-        """Return a token's stored string, verbatim; an empty string for an id without a token."""
-        return self.pieces[id] if 0 <= id < len(self.pieces) else ""
-
-    def token_bytes(self, id: int) -> bytes:
-        """Return the bytes that a token represents inside a text, at any position."""
-        piece = self.piece(id)
-        return piece.encode() if id in self._literal_ids else self._piece_bytes(piece)
-
-    def bytes_of_tokens(self) -> list[bytes]:
-        """Return the bytes that each token represents, by id."""
-        found = list(map(self._piece_bytes, self.pieces))
-        for id in self._literal_ids:
-            found[id] = self.piece(id).encode()
-        return found
-
-    @cached_property
-    def pieces(self) -> Sequence[str]:
-        """Every piece by id; an empty string for an id without a token."""
-        of_model = self.tables.pieces if self.tables else None
-        if of_model is not None and (read := add_tokens(of_model, self._tokenizer)):
-            return read
-        by_id = list(map(self._tokenizer.id_to_token, range(self._tokenizer.get_vocab_size())))
-        pieces = [piece for piece in by_id if piece is not None]
-        if len(pieces) == len(by_id):
-            return pieces
-        # If ids are missing, the size does not reveal the highest one; the slower call lists them all.
-        ids = self._tokenizer.get_vocab()
-        highest = max(ids.values(), default=-1)
-        if highest >= len(ids) + MAX_GAP or highest >= MAX_TOKENS:
-            raise BrokenFileError(
-                f"{self.name}: a token has the id {highest:,}, but there are only {len(ids):,} tokens"
-            )
-        pieces = [""] * (highest + 1)
-        for piece, id in ids.items():
-            pieces[id] = piece
-        return pieces
-
     @cached_property
     def _missing_ids(self) -> frozenset[int]:
         """The ids without a token."""
         if isinstance(self.pieces, JoinedStrings) and not self.pieces.has_empty:
             return frozenset()
         return frozenset(id for id, piece in enumerate(self.pieces) if not piece)
-
-    @cached_property
-    def control_texts(self) -> frozenset[str]:
-        """The texts of the added tokens that are special."""
-        added = self._tokenizer.get_added_tokens_decoder().values()
-        return frozenset(token.content for token in added if token.special)
-
-    def normalized_tokens(self) -> dict[int, str]:
-        """Return the texts of the added tokens that are looked for in the normalized text."""
-        added = self._tokenizer.get_added_tokens_decoder() if self._tokenizer.normalizer else {}
-        return {id: token.content for id, token in added.items() if token.normalized}
-
-    @property
-    def added_texts(self) -> list[str]:
-        """The texts of the added tokens, by id."""
-        return [token.content for _, token in sorted(self._tokenizer.get_added_tokens_decoder().items())]
-
-    @cached_property
-    def _spelling(self) -> list[dict[str, Any]]:
-        """The stages that determine how pieces are written, with options of the model written as stages."""
-        tokenizer = self._tokenizer
-        stages = stages_of(tokenizer.decoder) + stages_of(tokenizer.pre_tokenizer) + stages_of(tokenizer.normalizer)
-        if getattr(tokenizer.model, "byte_fallback", False):
-            stages.append({"type": "ByteFallback"})
-        if type(tokenizer.model).__name__ == "WordPiece":
-            stages.append({"type": "WordPiece", "prefix": tokenizer.model.continuing_subword_prefix})
-        return stages
-
-    @cached_property
-    def _piece_bytes(self) -> PieceBytes:
-        pipeline = find_pipeline(self._tokenizer)
-        return pipeline.piece_bytes if pipeline else piece_bytes(self._spelling)
-
-    @cached_property
-    def _literal_ids(self) -> frozenset[int]:
-        """The ids of added tokens that represent their own text."""
-        added = self._tokenizer.get_added_tokens_decoder()
-        # subtle: an added token `▁▁` also matches two spaces, so it decodes to them unless it is special.
-        own_text = any(stage["type"] in {"ByteLevel", "WordPiece"} for stage in self._spelling)
-        return frozenset(id for id, token in added.items() if own_text or token.special)
 
 
 def load(place: os.PathLike[str]) -> FoundReference:
@@ -311,7 +316,7 @@ def from_json(  # noqa: PLR0913 - the optional ones are keywords
     end_ids: Collection[int] = (),
     is_file: bool = False,
     path: Path | None = None,
-    make: Callable[..., HuggingFaceTokenizer] = HuggingFaceTokenizer,
+    make: Callable[..., AnyTokenizer] = HuggingFaceTokenizer,
 ) -> FoundReference:
     """Make a reference from the content of a tokenizer.json.
 

@@ -12,15 +12,16 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from tokverify.engine.batch import decode_each, encode_each
+from tokverify.engine.batch import decode_each
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.references import library_worker
 from tokverify.references.command import CommandTokenizer, settings_of
 from tokverify.references.command_process import Program, StartError
 from tokverify.references.command_protocol import Failure, Operation
-from tokverify.references.huggingface import HuggingFaceTokenizer, from_json
+from tokverify.references.huggingface import DescribedTokenizer, from_json
 from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.config import generation_end_ids, special_texts
+from tokverify.sources.location import read_file
 
 REMOTE_CODE = "trust_remote_code"
 """The option that lets a repository run its own code."""
@@ -29,13 +30,13 @@ _SAVE: Operation[bool] = Operation("save", "paths", "saved", lambda value: value
 """What `library_worker.py` does besides the protocol: write a tokenizer.json."""
 
 
-class LibraryTokenizer(HuggingFaceTokenizer):
+class LibraryTokenizer(DescribedTokenizer):
     """A tokenizer that a library in another process encodes and decodes with, and that a tokenizer.json describes.
 
     Args:
         tokenizer: The tokenizer that the library of this process made from the tokenizer.json.
         program: The other process.
-        options: As for `HuggingFaceTokenizer`.
+        options: As for `DescribedTokenizer`.
     """
 
     def __init__(self, tokenizer: Tokenizer, *, program: CommandTokenizer, **options: Any) -> None:  # noqa: ANN401 - of the base class
@@ -51,18 +52,19 @@ class LibraryTokenizer(HuggingFaceTokenizer):
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Encode a text to token ids."""
-        if not (add_special and self._around):
-            return self._program.encode(text, add_special=add_special, parse_special=parse_special)
-        before, after = self._around
-        return [*before, *self._program.encode(text, add_special=False, parse_special=parse_special), *after]
+        ids = self.encode_many([text], add_special=add_special, parse_special=parse_special)[0]
+        if not isinstance(ids, list):
+            raise ids
+        return ids
 
     def encode_many(
         self, texts: Sequence[str], *, add_special: bool, parse_special: bool
     ) -> Sequence[list[int] | Failure]:
         """Encode texts, many in one request; the result for a text that cannot be encoded is its error."""
-        if add_special and self._around:
-            return encode_each(self.encode, texts, add_special=add_special, parse_special=parse_special)
-        return self._program.encode_many(texts, add_special=add_special, parse_special=parse_special)
+        before, after = (add_special and self._around) or ((), ())
+        adds = add_special and not self._around
+        every = self._program.encode_many(texts, add_special=adds, parse_special=parse_special)
+        return [[*before, *ids, *after] if isinstance(ids, list) else ids for ids in every]
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Decode ids as the library does, which replaces bytes that are not UTF-8 by U+FFFD."""
@@ -121,8 +123,8 @@ def describe(program: Program, request: Request, path: Path | None) -> FoundRefe
 def _read_held(program: Program) -> bytes | None:
     """Return the tokenizer.json that a library holds; None if it holds none that describes what it does."""
     # A library that fails here is asked for ids and tokens nevertheless.
-    with TemporaryDirectory() as temporary, suppress(EncodeError):
+    with TemporaryDirectory() as temporary, suppress(EncodeError, BrokenFileError, UnsupportedError):
         file = Path(temporary) / "tokenizer.json"
         if program.ask(_SAVE, [str(file)]) == [True]:
-            return file.read_bytes()
+            return read_file(file)
     return None

@@ -18,6 +18,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
+_CODING = ("encode", "_encode_plus", "_batch_encode_plus", "decode", "_decode")
+"""The methods of a class of transformers that encode and decode; some are only in earlier or later versions."""
+
 Response = dict[str, Any]
 Decode = Callable[[Sequence[int]], str]
 
@@ -132,9 +135,15 @@ class TransformersEngine:
         return [_describe_token(self.decode, id, piece, added.get(id)) for id, piece in zip(ids, pieces, strict=True)]
 
     def save(self, path: str) -> bool:
-        """Write the tokenizer.json that the class holds to a file; False if it holds none, or may do more than that."""
+        """Write the tokenizer.json that the class holds to a file; False if it holds none, or may do more than that.
+
+        Whisper's class drops tokens where it decodes, for example.
+        """
+        from transformers import PreTrainedTokenizerFast
+
         kind = type(self._tokenizer)
-        if not self._tokenizer.is_fast or kind.__module__.partition(".")[0] != "transformers":
+        is_own = any(getattr(kind, name, None) is not getattr(PreTrainedTokenizerFast, name, None) for name in _CODING)
+        if not self._tokenizer.is_fast or is_own:
             return False
         self._tokenizer.backend_tokenizer.save(path)
         return True

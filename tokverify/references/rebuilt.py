@@ -6,6 +6,7 @@ correctly, but never that the file is correct.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -101,7 +102,7 @@ def _patterns(pre: str, *, own: bool) -> tuple[str, ...]:
         if pre == name or PRE_TOKENIZERS[name].patterns == patterns:
             return published
     # Oniguruma has no difference of classes, but their intersection.
-    strings = tuple(pattern.replace("--[", "&&[^") for pattern in patterns if isinstance(pattern, str))
+    strings = tuple(_DIFFERENCE.sub("&&[^", pattern) for pattern in patterns if isinstance(pattern, str))
     return strings if own and len(strings) == len(patterns) else ()
 
 
@@ -151,6 +152,8 @@ def _cpp_hybrid(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
     pairs = (merge.partition(" ") for merge in spec.merges or ())
     return build(settings.ids, [(left, right) for left, _, right in pairs])
 
+
+_DIFFERENCE = re.compile(r"--\[(?!\^)")
 
 _BUILDERS: Mapping[str, Callable[[TokenizerSpec, Settings], Tokenizer]] = {
     "spm": _spm,

@@ -52,7 +52,7 @@ class FoundReference:
     path: Path | None = None
     """That file."""
     directory: Path | None = None
-    """The directory that it was read from, if a library read it from more than one file."""
+    """The directory of what a library in another process has read."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """Library -> version, for the libraries that do the work."""
     reads_model: bool = False

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tokverify.compare.blame import compare_around
 from tokverify.compare.opened import Opened, OpenedReference
-from tokverify.references.huggingface import HuggingFaceTokenizer
+from tokverify.references.huggingface import DescribedTokenizer
 from tokverify.tokenizer import Tokenizer
 
 
@@ -16,7 +16,7 @@ def correct_around(reference: Opened, actual: Tokenizer) -> OpenedReference | No
     Only a place with which the model agrees counts.
     """
     tokenizer = reference.tokenizer
-    if not isinstance(reference, OpenedReference) or not isinstance(tokenizer, HuggingFaceTokenizer):
+    if not isinstance(reference, OpenedReference) or not isinstance(tokenizer, DescribedTokenizer):
         return None
     around = compare_around(reference.contradictions, actual, tokenizer)
     if not any(blame for _, _, blame in around):

@@ -33,9 +33,11 @@ _AGREEMENT = 0.9
 def moves(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Move tokens to their ids in the reference, if those that differ are the same ones in another order."""
     sources = _find_sources(*_both_sides(evidence))
-    if len(sources) < _LEAST or _have_same_values(evidence.spec, sources):
+    if len(sources) < _LEAST:
         return
     roles = _find_moved_roles(evidence, sources)
+    if not roles and _have_same_values(evidence.spec, sources):
+        return
     properties = "types, scores and roles" if roles else "types and scores"
     moving = f"moving {name_tokens(sources, evidence.spec)} to their ids in the reference, with {properties}"
     yield TokenizerChange(

@@ -70,5 +70,9 @@ def convert_tokenizer(  # noqa: PLR0913 - the optional ones are keywords
             with_config=with_config,
             special_tokens=special_tokens,
         )
-    expected = replace(conversion.report.expected, source=file.location)
-    return replace(conversion, source=file.location, report=replace(conversion.report, expected=expected))
+    actual, expected = (
+        replace(side, source=file.location) if side.source == str(file.path) else side
+        for side in (conversion.report.actual, conversion.report.expected)
+    )
+    report = replace(conversion.report, actual=actual, expected=expected)
+    return replace(conversion, source=file.location, report=report)

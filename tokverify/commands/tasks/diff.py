@@ -142,7 +142,7 @@ def _open(location: str) -> Version:
 def _read(location: Path | str | None, tokenizer: Tokenizer) -> tuple[TokenizerSpec | None, str]:
     """Read what a tokenizer declares; None and the reason if that is unknown."""
     if location is None:
-        return None, "its encoder exposes nothing else"
+        return None, f"{tokenizer.name} exposes nothing else of what it encodes with"
     try:
         spec = _convert(location, tokenizer) if isinstance(tokenizer, DocumentHolding) else read_spec(location)
     except TokverifyError as error:

@@ -10,7 +10,7 @@ from tokverify.compare.limits.sides import Sides
 from tokverify.compare.opened import Opened
 from tokverify.engine.byte_level import byte_pieces, to_byte_level
 from tokverify.engine.deviation import Deviation
-from tokverify.references.huggingface import HuggingFaceTokenizer
+from tokverify.references.huggingface import DescribedTokenizer
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.text.visible import visible
@@ -83,7 +83,7 @@ def _model_of(facts: Opened) -> Mapping[str, Any] | None:
     """Return the model of a tokenizer.json, or what the library shows of a model that was not read from one."""
     if facts.document:
         return {**facts.document.model, "vocab": facts.document.tables.vocab}
-    if not isinstance(facts.tokenizer, HuggingFaceTokenizer):
+    if not isinstance(facts.tokenizer, DescribedTokenizer):
         return None
     model = facts.tokenizer.library.model
     return {"vocab": facts.pieces, **{option: getattr(model, option, None) for option in _OPTIONS}}

@@ -62,7 +62,7 @@ def find_other_version(
         if place is None or place not in {own, model.parent}:
             continue
         # A library that reads a directory has read the other one, too, and may have added tokens to it.
-        is_loaded = place == own and reference.found.directory is not None
+        is_loaded = reference.path is None and other.path == reference.place
         if place == own and not is_loaded and not _have_same_tokens(encoder, reference, other.tokenizer):
             continue
         if not _is_related(other.tokenizer, reference.tokenizer):
