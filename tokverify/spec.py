@@ -184,6 +184,12 @@ def piece_made_by(merge: str) -> str:
     return merge[:1] + merge[1:].replace(" ", "", 1)
 
 
+def split_merge(merge: str) -> tuple[str, str]:
+    """Split a merge as llama.cpp does: at the first space that is not its first character."""
+    at = merge.find(" ", 1)
+    return (merge[:at], merge[at + 1 :]) if at > 0 else (merge, "")
+
+
 def pieces_made_by(merges: Iterable[str]) -> list[str]:
     """Return what each merge makes; to call the function above half a million times takes four times as long."""
     return [piece_made_by(merge) if merge[:1] == " " else merge.replace(" ", "", 1) for merge in merges]

@@ -12,13 +12,16 @@ from support.fake_tokenizer import FakeTokenizer
 from support.rule_maker import bpe_json
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec, unigram_spec
 from tokverify import load_gguf, load_reference
+from tokverify.compare.checks import RULES
 from tokverify.compare.ranking_difference import compare_rankings, find_ranking_differences
 from tokverify.compare.reference_ranking import ranks_alike
+from tokverify.compare.subject import Subject
 from tokverify.engine.byte_level import from_byte_level
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import AUTO, PYTHON, VARIABLE
 from tokverify.references.tiktoken import TiktokenTokenizer
 from tokverify.report.finding import ERROR, INFO
+from tokverify.sources.gguf.declaration import Declaration
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.texts.competing_text import CompetingTexts
 
@@ -206,3 +209,15 @@ def test_scores_that_descend_apart_from_shared_ones(monkeypatch, scores, expecte
     tokens = [*map(str, range(size)), "<s>"]
     spec = TokenizerSpec(model="llama", tokens=tokens, scores=kind([*scores, 7.0]), types=[1] * size + [3])
     assert ranks_alike(Encoder(spec), Documented(Encoder(SPM), {})) is expected
+
+
+def test_a_merge_that_makes_no_token_is_an_error_only_if_a_text_shows_it():
+    """Both the comparison and the static rule ask the same texts, also for bytes that are no whole character."""
+    right = bpe_spec(["a b", "å Ģ"], pre="gpt-2")
+    never, cut = ([*(right.merges or ()), merge] for merge in ("ab .", "ab åĢ"))
+    for merges, severity, proof in ((never, INFO, "no tested text"), (cut, ERROR, '"ab倀" is encoded as [97, 98, ')):
+        wrong = replace(right, merges=merges)
+        [(found, message)] = differences(wrong, right)
+        assert (found, proof in message) == (severity, True), message
+        [finding] = RULES["TV107"].findings(Subject(Declaration(spec=wrong)))
+        assert (finding.severity is ERROR, proof in finding.message) == (severity is ERROR, True), finding.message

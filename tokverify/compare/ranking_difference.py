@@ -23,6 +23,7 @@ from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.texts.batch import encode_all, ids_or_none
 from tokverify.texts.competing_text import CompetingTexts
+from tokverify.texts.lost_piece import make_losing_texts
 from tokverify.texts.mode import Mode, Modes
 from tokverify.tokenizer import Tokenizer
 
@@ -103,7 +104,8 @@ def _texts_of(
     ids: Sequence[int], moved: Collection[str], actual: Encoder, competing: CompetingTexts
 ) -> Iterator[Iterable[str]]:
     """Yield groups of texts that may show that moved tokens rank differently, those that take longer to make later."""
-    yield filter(None, (from_utf8(actual.token_bytes(id)) for id in ids))
+    lost = make_losing_texts(actual) if actual.settings.family.ranking is Ranking.MERGE_RANK else ()
+    yield chain(lost, filter(None, (from_utf8(actual.token_bytes(id)) for id in ids)))
     yield competing.make_around(actual, moved)
     yield competing.make_delayed(actual, moved)
     # `tokverify fix` tries these as well, and must not find a text that nothing else does.

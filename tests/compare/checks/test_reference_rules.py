@@ -346,6 +346,31 @@ def test_plain_text_in_the_reference_too_is_no_error(tmp_path):
     assert findings("TV112", rebuilt)[0].severity == ERROR
 
 
+def test_unmatched_tokens_of_the_reference_are_no_warning(tmp_path):
+    """Command R's vocabulary has 1,403 signs that are not written in the byte alphabet, in its tokenizer.json, too."""
+    raw = replace(BPE, tokens=[*BPE.tokens[:200], "‼", *BPE.tokens[201:]])
+    [found] = findings("TV119", against(raw, bpe_json(raw), tmp_path))
+    assert (found.severity, "so it is in the reference" in found.message) == (INFO, True)
+    [found] = findings("TV119", against(raw, bpe_json(BPE), tmp_path))
+    assert found.severity == WARNING
+
+
+@pytest.mark.parametrize(
+    ("wrong", "beside"),
+    [
+        (CHATML + "<|assistant|>", {"tokenizer_config": {"chat_template": CHATML}}),
+        (CHATML + "<｜im_start｜>", {}),
+    ],
+    ids=["another template", "a look-alike"],
+)
+def test_a_reference_does_not_confirm_a_template_that_it_does_not_have(wrong, beside, tmp_path):
+    [found] = findings("TV112", gguf(chat_template=wrong, beside=beside)(tmp_path))
+    assert found.severity == ERROR
+    own = {"tokenizer_config": {"chat_template": wrong}}
+    [found] = findings("TV112", gguf(chat_template=wrong, beside=own)(tmp_path))
+    assert found.severity == INFO
+
+
 def test_ordinary_in_the_reference_too_is_no_warning(tmp_path):
     plain = replace(BPE, types=[*BPE.types[:260], 1, *BPE.types[261:]], chat_template=None)
     [found] = findings("TV111", against(plain, bpe_json(plain), tmp_path))

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from tokverify.compare.ranking_difference import NO_PROOF, describe_shortest, find_differing_texts
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
+from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
 from tokverify.engine.piece_index import find_unmade, index_pieces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.errors import TokverifyError
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import MERGES
 from tokverify.spec import pieces_made_by
 from tokverify.text.wording import list_items, list_tokens, plural, quote
+from tokverify.texts.lost_piece import losing_merges, make_losing_texts
 from tokverify.texts.token_text import PLACEHOLDER
 from tokverify.texts.unmade_token import ordinary_unmade
 
@@ -29,7 +34,7 @@ def broken_merges(subject: Subject) -> Iterator[Finding]:
         For byte-pair encoding by rank: looks for the merge list, for merges whose parts or result are not tokens, and
         for ordinary tokens of several characters that no merge produces, unless the pre-tokenizer's name implies that
         whole words are looked up first (`ignore_merges`). A merge that never applies, such as the line `#version: 0.2`
-        of a merges.txt, is a warning.
+        of a merges.txt, is a warning, and so is one whose result is not a token, if no text shows that it costs tokens.
 
     Why it is bad:
         Without merges, every text is split into single bytes. If the result of a merge is not a token, llama.cpp
@@ -57,11 +62,11 @@ def broken_merges(subject: Subject) -> Iterator[Finding]:
         return
     ids = index_pieces(subject.spec.tokens)
     if find_unmade(subject.spec.merges, ids) is None:
-        yield from _find_unusable(subject.spec.merges, frozenset(ids))
+        yield from _find_unusable(subject, subject.spec.merges, frozenset(ids))
     yield from _find_unreachable(subject)
 
 
-def _find_unusable(merges: Sequence[str], known: frozenset[str]) -> Iterator[Finding]:
+def _find_unusable(subject: Subject, merges: Sequence[str], known: frozenset[str]) -> Iterator[Finding]:
     spaces = [(merge, merge.find(" ", 1)) for merge in merges]
     broken = [merge for merge, space in spaces if space < 0 or space == len(merge) - 1]
     if broken:
@@ -79,11 +84,28 @@ def _find_unusable(merges: Sequence[str], known: frozenset[str]) -> Iterator[Fin
     if unknown:
         count = plural(len(unknown), "merge")
         message = f"{count} with a part or a result that is not a token: {list_items(unknown, show=quote)}"
-        yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
+        # Nothing can be encoded with a file that is refused.
+        proof = "" if isinstance(subject.resolved, TokverifyError) else _prove_loss(subject, merges)
+        severity = WARNING if proof == NO_PROOF else ERROR
+        yield Finding(severity, f"{message}; {proof}" if proof else message, keys=(MERGES,), repair=FIX)
     if idle:
         count = f"{plural(len(idle), 'merge')} of no effect"
         message = f"{count}, with a part that is not a token and that no merge makes: {list_items(idle, show=quote)}"
         yield Finding(WARNING, message, keys=(MERGES,))
+
+
+def _prove_loss(subject: Subject, merges: Sequence[str]) -> str:
+    """Describe a text that takes more tokens, or loses bytes, because a merge makes what is not a token."""
+    actual = subject.encoder
+    losing = frozenset(losing_merges(merges, actual.settings.ids))
+    kept = replace(subject.spec, merges=[merge for merge in merges if merge not in losing])
+    differing = find_differing_texts(make_losing_texts(actual), actual, Encoder(kept, base=actual))
+    return describe_shortest([found for found in differing if _is_loss(actual, *found)]) or NO_PROOF
+
+
+def _is_loss(actual: Encoder, text: str, ours: Sequence[int], others: Sequence[int]) -> bool:
+    del text
+    return len(ours) > len(others) or actual.decode(ours) != actual.decode(others)
 
 
 def _find_unreachable(subject: Subject) -> Iterator[Finding]:

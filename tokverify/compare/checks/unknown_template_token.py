@@ -24,7 +24,8 @@ def unknown_template_token(subject: Subject) -> Iterator[Finding]:
         Collects the strings in the template that are unlikely to be plain text (`<|im_start|>`, `<start_of_turn>`) and
         looks up each in the vocabulary. It is an error if some are there and others are not; a warning if none is,
         since a few models were trained with plain-text markers, or if those that are missing are for images, audio or
-        video, which a text does not have; and for information if the reference treats them as plain text as well. Tags
+        video, which a text does not have; and for information if the reference treats them as plain text as well,
+        unless its own chat template does not contain them or, if it has none, they look like one of its tokens. Tags
         such as `<tools>` or `[INST]` are skipped because they usually are plain text.
 
     Why it is bad:
@@ -45,7 +46,8 @@ def unknown_template_token(subject: Subject) -> Iterator[Finding]:
     missing = [text for text in subject.markers.strong if text not in known]
     if not missing:
         return
-    plain = [text for text in missing if _is_plain_in_reference(subject, text)]
+    meant = {text: find_meant(text, subject.settings.added_tokens) for text in missing}
+    plain = [text for text in missing if _is_plain_in_reference(subject, text, is_odd=bool(meant[text]))]
     if plain:
         message = f"the chat template contains {_texts(plain)}, which is plain text here and in the reference"
         yield Finding(INFO, message, keys=(CHAT_TEMPLATE,))
@@ -54,8 +56,7 @@ def unknown_template_token(subject: Subject) -> Iterator[Finding]:
         # With all of them missing, the model may have been trained so. Models that see or hear share their templates.
         is_partial = len(missing) < len(subject.markers.strong)
         severity = ERROR if is_partial and not all(map(_OF_MEDIA.search, lost)) else WARNING
-        meant = filter(None, (find_meant(text, subject.settings.added_tokens) for text in lost))
-        because = "".join(f"; {each}" for each in dict.fromkeys(meant))
+        because = "".join(f"; {each}" for each in dict.fromkeys(filter(None, map(meant.__getitem__, lost))))
         message = f"the chat template contains {_texts(lost)}, for which there is no token{because}"
         yield Finding(severity, message, keys=(CHAT_TEMPLATE,))
 
@@ -64,9 +65,9 @@ def _texts(texts: list[str]) -> str:
     return f"{plural(len(texts), 'special-looking text')} ({list_items(texts, show=quote)})"
 
 
-def _is_plain_in_reference(subject: Subject, text: str) -> bool:
-    original = subject.original
-    if original is None:
+def _is_plain_in_reference(subject: Subject, text: str, *, is_odd: bool) -> bool:
+    original, theirs = subject.original, subject.given.chat_template if subject.given else None
+    if original is None or (is_odd if theirs is None else text not in theirs):
         return False
     try:
         ids = original.encode(f"a{text}a", add_special=False, parse_special=True)

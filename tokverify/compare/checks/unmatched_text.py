@@ -8,11 +8,13 @@ from itertools import chain, compress, takewhile
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
-from tokverify.engine.attribute import Attribute
+from tokverify.engine.attribute import ORDINARY, Attribute
 from tokverify.engine.byte_level import byte_alphabet
+from tokverify.engine.family import Alphabet
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.report.finding import INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import TOKENS
+from tokverify.text.utf8 import has_lone_byte
 from tokverify.text.wording import list_items, list_tokens, plural, quote
 
 _FEWEST = 3
@@ -26,7 +28,9 @@ def unmatched_text(subject: Subject) -> Iterator[Finding]:
     What it does:
         For byte-level BPE: looks for added tokens that are written in the byte alphabet (`Ċ` for a line break) although
         they are matched in the original text, and for ordinary tokens with characters outside that alphabet (a raw line
-        break). For all models: reports special tokens whose text contains that of another one.
+        break). For models whose pieces are texts: looks for ordinary tokens that are not UTF-8. Of both kinds of
+        ordinary tokens, those that the reference has as well are for information. For all models: reports special
+        tokens whose text contains that of another one.
 
     Why it is bad:
         Such a token is never used. If one special token is part of another, which of the two is matched depends on the
@@ -47,6 +51,8 @@ def unmatched_text(subject: Subject) -> Iterator[Finding]:
     if settings.family.is_bpe and PRE_TOKENIZERS[settings.pre].byte_level:
         yield from _find_mapped(subject)
         yield from _find_unmapped(subject)
+    elif settings.family.alphabet is Alphabet.ESCAPED or settings.family.splits_words:
+        yield from _find_damaged(subject)
     yield from _find_nested(subject)
 
 
@@ -67,8 +73,26 @@ def _find_unmapped(subject: Subject) -> Iterator[Finding]:
     # Examining the few distinct characters first is much faster than examining every token.
     if foreign := frozenset("".join(compress(settings.pieces, is_normal))) - alphabet:
         ids = tuple(id for id, piece in enumerate(settings.pieces) if is_normal[id] and not foreign.isdisjoint(piece))
-        message = f"{plural(len(ids), 'ordinary token')} with a character outside the byte alphabet: "
-        yield Finding(WARNING, message + list_tokens(ids, settings.pieces), ids=ids, keys=(TOKENS,), repair=FIX)
+        yield _report(subject, ids, "with a character outside the byte alphabet")
+
+
+def _find_damaged(subject: Subject) -> Iterator[Finding]:
+    settings = subject.settings
+    if has_lone_byte("".join(settings.pieces)):
+        attributes = zip(settings.pieces, settings.attributes, strict=True)
+        damaged = [attribute & ORDINARY and has_lone_byte(piece) for piece, attribute in attributes]
+        if ids := tuple(id for id, is_damaged in enumerate(damaged) if is_damaged):
+            verb = "is" if len(ids) == 1 else "are"
+            yield _report(subject, ids, f"that {verb} not UTF-8, so that no text contains it")
+
+
+def _report(subject: Subject, ids: tuple[int, ...], what: str) -> Finding:
+    pieces = subject.settings.pieces
+    message = f"{plural(len(ids), 'ordinary token')} {what}: {list_tokens(ids, pieces)}"
+    theirs = subject.independent.spec if subject.independent else None
+    if theirs and all(id < len(theirs.tokens) and theirs.tokens[id] == pieces[id] for id in ids):
+        return Finding(INFO, f"{message}; so it is in the reference", ids=ids, keys=(TOKENS,))
+    return Finding(WARNING, message, ids=ids, keys=(TOKENS,), repair=FIX)
 
 
 def _find_nested(subject: Subject) -> Iterator[Finding]:

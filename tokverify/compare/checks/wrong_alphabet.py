@@ -18,7 +18,8 @@ def wrong_alphabet(subject: Subject) -> Iterator[Finding]:
 
     What it does:
         Counts the tokens that begin with `Ġ`, the space of byte-level BPE, and with `▁`, that of sentencepiece. Models
-        that write a space one way must not have a vocabulary that mostly writes it the other way.
+        that write a space one way must not have a vocabulary that mostly writes it the other way, nor `bert` one with
+        the `##` of a vocab.txt, which llama.cpp's converter turns into `▁` before all other pieces.
 
     Why it is bad:
         No piece that contains a space is ever matched. The text is split into single letters and bytes.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.engine.piece_index import index_pieces
 from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.spec import split_merge
 from tokverify.texts.batch import FAILURES, Encoded, encode_all, ids_or_none
 from tokverify.texts.mode import Mode, Modes
 from tokverify.texts.neighbor_text import neighbor_texts
@@ -239,7 +240,7 @@ def conflict_texts(changes: Iterable[PartChange], old: Version, new: Version) ->
         return
     before, after = (_rank(version.spec.merges or () if version.spec else ()) for version in (old, new))
     every = {**before, **after}
-    named = [_split(merge) for change in changes for merge in _name_merges(change)]
+    named = [split_merge(merge) for change in changes for merge in _name_merges(change)]
     changed = [merge for merge in dict.fromkeys(named) if merge in every]
     by_left, by_right = _index_merges(every)
     texts = _Texts(new)
@@ -252,13 +253,7 @@ def conflict_texts(changes: Iterable[PartChange], old: Version, new: Version) ->
 
 
 def _rank(merges: Iterable[str]) -> dict[_Merge, float]:
-    return {_split(merge): rank for rank, merge in enumerate(merges)}
-
-
-def _split(merge: str) -> _Merge:
-    """Split a merge as llama.cpp does: at the first space that is not its first character."""
-    at = merge.find(" ", 1)
-    return (merge[:at], merge[at + 1 :]) if at > 0 else (merge, "")
+    return {split_merge(merge): rank for rank, merge in enumerate(merges)}
 
 
 def _name_merges(change: PartChange) -> Iterator[str]:
