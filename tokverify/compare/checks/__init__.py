@@ -15,6 +15,7 @@ from tokverify.compare.checks.borrowed_token import borrowed_token
 from tokverify.compare.checks.broken_byte_tokens import broken_byte_tokens
 from tokverify.compare.checks.broken_charsmap import broken_charsmap
 from tokverify.compare.checks.broken_merges import broken_merges
+from tokverify.compare.checks.broken_template import broken_template
 from tokverify.compare.checks.constant_score import constant_score
 from tokverify.compare.checks.contradictory_reference import contradictory_reference
 from tokverify.compare.checks.damaged_reference import damaged_reference
@@ -75,6 +76,7 @@ _RULES: tuple[Rule, ...] = (
     borrowed_token,
     wrong_marker_type,
     hidden_word,
+    broken_template,
     unknown_architecture,
     suppressed_token,
     unread_key,
