@@ -124,6 +124,14 @@ def test_unused_entries_are_reported_if_they_could_have_been_used():
     assert report.unused_waivers == (unused,)
 
 
+def test_an_expired_entry_is_named_by_its_finding_and_is_not_unused():
+    expired = entry(code="TV902", expires=TODAY - timedelta(1), place="k.yaml:3")
+    report = audit(SUBJECT, [second], Baseline("k.yaml", (expired,), TODAY))
+    [finding] = report.findings
+    assert finding.refusals == ("accepted until 2026-05-31 by k.yaml:3, which has expired (reason: known)",)
+    assert (audit_exit_code(report), report.unused_waivers) == (1, ())
+
+
 def test_a_refused_file_is_still_audited():
     spec = replace(SPEC, tokens=["a", *SPEC.tokens[1:]])
     report = audit(Subject(Declaration(spec=spec)), RULES.values())

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokverify.compare.judge import accepts, concerns, is_valid
+from tokverify.compare.judge import accepts, concerns, judge_alike
 from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.report.audit import AuditReport, NotEvaluated, WaivedFinding
@@ -42,23 +42,30 @@ def audit(subject: Subject, rules: Iterable[Rule], baseline: Baseline | None = N
     relevant = [entry for entry in baseline.entries if concerns(entry, names, subject.fingerprint)]
     accepted = accept_findings(report, relevant, baseline.today)
     used = {each.waiver for each in accepted.waived}
+    # An expired entry is not unused, and the finding names it.
+    needed = used.union(*(_accepting(relevant, finding) for finding in accepted.findings))
     return replace(
-        accepted, unused_waivers=tuple(entry for entry in relevant if entry not in used and entry.code in evaluated)
+        accepted, unused_waivers=tuple(entry for entry in relevant if entry not in needed and entry.code in evaluated)
     )
 
 
 def accept_findings(report: AuditReport, entries: Iterable[KnownDifference], today: date) -> AuditReport:
     """Return a report in which the findings that entries accept are set aside."""
-    entries = [entry for entry in entries if is_valid(entry, today)]
+    entries = list(entries)
     left: list[Finding] = []
     accepted = list(report.waived)
     for finding in report.findings:
-        entry = next((entry for entry in entries if accepts(entry, finding)), None)
+        entry, refusals = judge_alike(_accepting(entries, finding), today)
         if entry is None:
-            left.append(finding)
+            left.append(replace(finding, refusals=refusals))
         else:
             accepted.append(WaivedFinding(finding, entry))
     return replace(report, findings=tuple(left), waived=tuple(accepted))
+
+
+def _accepting(entries: Iterable[KnownDifference], finding: Finding) -> list[KnownDifference]:
+    """Return the entries that accept a finding, or did until they expired."""
+    return [entry for entry in entries if accepts(entry, finding)]
 
 
 def _evaluate(subject: Subject, rules: Iterable[Rule]) -> tuple[list[Finding], list[NotEvaluated]]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _Found: TypeAlias = "Finding | TokenizerDifference | ChatFinding"
 
 
-class _Judgment(NamedTuple):
+class Judgment(NamedTuple):
     """The entry that accepts something, or the reasons why others that are nearly right do not."""
 
     known: KnownDifference | None
@@ -68,6 +68,16 @@ def codes_of(found: _Found) -> set[str]:
 def is_valid(entry: KnownDifference, today: date) -> bool:
     """Check whether an entry has not expired."""
     return entry.expires is None or today <= entry.expires
+
+
+def judge_alike(entries: Iterable[KnownDifference], today: date) -> Judgment:
+    """Judge something, given the entries that accept exactly that unless they have expired."""
+    expired: list[str] = []
+    for entry in entries:
+        if is_valid(entry, today):
+            return Judgment(entry)
+        expired.append(f"accepted until {entry.expires} by {entry.place}, which has expired (reason: {entry.reason})")
+    return Judgment(None, tuple(expired))
 
 
 class Judge:
@@ -133,18 +143,12 @@ class Judge:
 
     def _judge(
         self, entries: Sequence[KnownDifference], is_alike: Callable[[KnownDifference], bool], what: str
-    ) -> _Judgment:
+    ) -> Judgment:
         """Judge something, given the entries about the same subject; `what` names it in messages."""
-        alike = list(filter(is_alike, entries))
-        for entry in alike:
-            if is_valid(entry, self._today):
-                return _Judgment(entry)
-        if alike:
-            notes = [f"accepted until {entry.expires} by {entry.place}, which has expired" for entry in alike]
-        else:
-            notes = [f"{entry.place} accepts another {what}, not this one" for entry in entries]
-        reasons = [f"(reason: {entry.reason})" for entry in alike or entries]
-        return _Judgment(None, tuple(f"{note} {reason}" for note, reason in zip(notes, reasons, strict=True)))
+        if alike := list(filter(is_alike, entries)):
+            return judge_alike(alike, self._today)
+        others = (f"{entry.place} accepts another {what}, not this one (reason: {entry.reason})" for entry in entries)
+        return Judgment(None, tuple(others))
 
     def _outcome(self, report: Report) -> BaselineOutcome:
         """Return the entries that a report does not need, because what they accept is gone or was not compared."""

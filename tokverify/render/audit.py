@@ -109,6 +109,7 @@ def _title(finding: Finding) -> list[Span]:
 
 def _describe_finding(finding: Finding, *, verbose: bool) -> Iterator[Block]:
     yield Paragraph(message(finding.message))
+    yield from (Paragraph(message(refusal, Style.NOTICE)) for refusal in finding.refusals)
     if finding.ids:
         yield Paragraph(Span(f"ids {_list_ranges(finding.ids, None if verbose else _MAX_RANGES)}", Style.DIM))
     if finding.keys:
@@ -186,7 +187,7 @@ def _list_checks(report: AuditReport) -> list[Check]:
 
 
 def _to_issue(finding: Finding, report: AuditReport, accepted: str | None = None) -> Issue:
-    lines = [finding.message, *_list_repair(finding.remedy), accepted and f"accepted: {accepted}"]
+    lines = [finding.message, *finding.refusals, *_list_repair(finding.remedy), accepted and f"accepted: {accepted}"]
     return Issue(
         check=finding.code,
         level=LEVELS[finding.severity],

@@ -124,10 +124,10 @@ def _list_causes(report: CheckReport) -> Iterator[Item]:
                 commands = model.run.diagnosis.explanations[0].repair.commands
             first, *others = answer(model.run) or [run_verdict(model.run)]
             yield Item(list(map(message, [f"{model.name}: {first}", *others])), commands)
-        elif part_exit_code(model, Part.RUN) and model.audit:
+        elif part_exit_code(model, Part.AUDIT) and model.audit:
             for finding in _failing_findings(model.audit)[:_NAMED]:
                 text = f"{model.name}: {finding.code} {finding.name}: {finding.message}"
-                yield Item([message(text)], finding.remedy.commands)
+                yield Item(list(map(message, [text, *finding.refusals])), finding.remedy.commands)
         if not model.results:
             reasons = dict.fromkeys(note.message for note in model.notes if note.is_failure)
             yield from (Item([message(f"{model.name}: {reason}")]) for reason in reasons)

@@ -52,3 +52,5 @@ class Finding:
     """`repair` with the files of this audit filled in."""
     digest: Digest = ""
     """Identifies the problem in a baseline; filled in by the rule."""
+    refusals: tuple[str, ...] = ()
+    """Sentences on why entries of a baseline about this rule do not accept it."""

@@ -102,6 +102,29 @@ def test_the_end_of_the_output_names_what_the_audit_found_of_a_file_that_cannot_
     assert end.endswith("1 model: 1 fails (bad: audit), 1 could not be checked (bad: run)")
 
 
+def test_the_end_of_the_output_names_what_only_the_audit_finds_and_the_entry_that_has_expired():
+    write_gguf("bad.gguf", replace(read_spec("sample.gguf"), chat_template="{% for"))
+    Path("known.yaml").write_text("- {code: TV124, reason: waits, expires: 2020-01-01}")
+    result = invoke(
+        "check",
+        "bad.gguf",
+        "-r",
+        "sample.tokenizer.model",
+        *FEW,
+        "--only",
+        "run",
+        "--only",
+        "audit",
+        "--baseline",
+        "known.yaml",
+    )
+    end = " ".join(result.stdout.partition("CAUSES")[2].split())
+    assert "bad: TV124 broken-template: the chat template cannot be read: line 1: " in end
+    assert "accepted until 2020-01-01 by known.yaml:1, which has expired (reason: waits)" in end
+    assert (result.exit_code, "ACCEPT NOTHING" in result.stdout) == (1, False)
+    assert end.endswith("1 model: 1 fails (bad: audit)")
+
+
 def test_the_last_lines_name_another_chat_template_and_its_repair():
     template = "{% for message in messages %}<s>{{ message.content }}</s>{% endfor %}"
     spec = replace(read_spec("sample.gguf"), chat_template=template.replace("<s>", "<S>"))
