@@ -261,6 +261,7 @@ TRIGGERS = [
     ("TV119", bpe_spec([], tokens=["\n"]), WARNING, "outside the byte alphabet"),
     ("TV119", bpe_spec([], {"<|a|>": CONTROL, "x<|a|>": CONTROL}), INFO, '"<|a|>" in "x<|a|>"'),
     ("TV120", replace(SPM, tokens=tokens(SPM, id262="  ")), ERROR, "1 ordinary token with a real space"),
+    ("TV120", replace(SPM, tokens=tokens(SPM, id262=" ")), WARNING, "1 ordinary token with a real space"),
     (
         "TV120",
         replace(SPM, tokens=tokens(SPM, id262="▁▁"), types=types(SPM, id262=USER_DEFINED)),
@@ -294,6 +295,7 @@ CLEAN = [
     ("TV107", GEMMA4),
     ("TV108", SPM),
     ("TV108", GEMMA4),
+    ("TV109", replace(GEMMA4, tokens=tokens(GEMMA4, id9="\t"), types=None)),
     ("TV109", SPM),
     ("TV109", GEMMA4),
     ("TV109", T5),

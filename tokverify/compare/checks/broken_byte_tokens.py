@@ -13,6 +13,8 @@ from tokverify.sources.gguf.keys import TOKENS, TYPES
 from tokverify.spec import TokenType, ids_of_type
 from tokverify.text.wording import list_items, list_tokens, plural
 
+_FIRST_OF_SEVERAL = 0x80
+"""The first byte that is only a part of a character in UTF-8."""
 BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(0x100))
 
 
@@ -22,7 +24,8 @@ def broken_byte_tokens(subject: Subject) -> Iterator[Finding]:
 
     What it does:
         For `llama` and `gemma4`: the tokens `<0x00>` to `<0xFF>` must all exist and be typed BYTE, and no other token
-        may be. For `t5`, warns that llama.cpp does not fall back to bytes, as some originals do.
+        may be. One whose character is a token itself, such as a tab, may be missing. For `t5`, warns that llama.cpp
+        does not fall back to bytes, as some originals do.
 
     Why it is bad:
         What the vocabulary does not contain is encoded as bytes. If one is missing, llama.cpp stops with an exception
@@ -52,9 +55,13 @@ def broken_byte_tokens(subject: Subject) -> Iterator[Finding]:
     fallback = family.byte_fallback
     if fallback is None:
         return
-    missing = [piece for byte, piece in enumerate(BYTE_PIECES) if piece not in ids]
-    if fallback.accepts_raw_bytes:
-        missing = [piece for piece in missing if not _has_raw(subject, int(piece[3:5], 16))]
+    # A character of one byte that is a token itself needs none; Gemma 2 has a tab in place of <0x09>.
+    replaceable = len(BYTE_PIECES) if fallback.accepts_raw_bytes else _FIRST_OF_SEVERAL
+    missing = [
+        piece
+        for byte, piece in enumerate(BYTE_PIECES)
+        if piece not in ids and not (byte < replaceable and _has_raw(subject, byte))
+    ]
     if missing:
         count = plural(len(missing), "byte token")
         message = f"{count} missing ({list_items(missing)}): llama.cpp {fallback.when_missing} if a text needs one"

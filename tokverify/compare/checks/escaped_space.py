@@ -10,6 +10,7 @@ from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import SpaceEscaping
 from tokverify.engine.joined_strings import find_containing
+from tokverify.engine.normalizer import escape_spaces
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import TOKENS, TYPES
 from tokverify.text.wording import list_tokens, plural
@@ -22,9 +23,9 @@ def escaped_space(subject: Subject) -> Iterator[Finding]:
     """Require `▁` for a space in ordinary pieces, and a real space in added tokens.
 
     What it does:
-        Applies to models that write a space as `▁`. An ordinary token with a real space is an error, unless the
-        reference has it as well. An added token with `▁` is a warning, because it is matched only if the text itself
-        contains that character.
+        Applies to models that write a space as `▁`. An ordinary token with a real space is an error; a warning if the
+        same text with `▁` is a token, too, which takes its place; and for information if the reference has it. An added
+        token with `▁` is a warning, because it is matched only if the text itself contains that character.
 
     Why it is bad:
         Added tokens are matched in the original text, in which a space is a space. Ordinary ones are merged after every
@@ -53,7 +54,9 @@ def escaped_space(subject: Subject) -> Iterator[Finding]:
         if original is not None and all(original.piece(id) == pieces[id] for id in plain):
             yield Finding(INFO, f"{message}; so it is in the reference", ids=plain, keys=(TOKENS, TYPES))
         else:
-            yield Finding(ERROR, message, ids=plain, keys=(TOKENS, TYPES), repair=FIX)
+            has_other = all(escape_spaces(pieces[id]) in settings.ids for id in plain)
+            severity = WARNING if has_other else ERROR
+            yield Finding(severity, message, ids=plain, keys=(TOKENS, TYPES), repair=FIX)
     added = tuple(sorted(token.id for token in settings.added_tokens if _SPACE in token.text and not token.special))
     if added:
         message = f"{plural(len(added), 'added token')} with ▁, which a space in a text does not match: "
