@@ -7,6 +7,7 @@ import pytest
 from support.gguf_maker import make_gguf, numbers, string, strings
 from support.spec_maker import bpe_spec
 from tokverify.case import Case
+from tokverify.commands.tasks.audit import audit_model
 from tokverify.commands.tasks.inspect import inspect_model
 from tokverify.commands.tasks.opening import open_model
 from tokverify.compare.comparison import verify_tokenizers
@@ -69,5 +70,6 @@ def test_a_file_for_big_endian_machines_says_so(tmp_path):
     path.write_bytes(make_gguf(GPT2, order=">"))
     assert "a big-endian machine" in inspect_model(path).needs
     assert "needs a big-endian machine" in open_model(path).description.caveat
+    assert "needs a big-endian machine" in audit_model(path).caveat
     path.write_bytes(make_gguf(GPT2))
     assert "endian" not in inspect_model(path).needs

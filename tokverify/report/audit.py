@@ -82,7 +82,7 @@ class AuditReport:
     reference_sha256: Digest | None = None
     """The digest of the reference, if it is a file."""
     caveat: str = ""
-    """What the reference cannot prove."""
+    """What the file needs, such as a build of llama.cpp, and what the reference cannot prove."""
     fail_on: Severity | None = Severity.ERROR
     """The lowest severity that makes the audit fail; None if no finding does."""
     options: Mapping[str, object] = field(default_factory=dict)

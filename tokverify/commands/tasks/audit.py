@@ -61,7 +61,7 @@ def audit_model(  # noqa: PLR0913 - the optional ones are keywords
         fingerprint=subject.fingerprint,
         reference=found.source if found else None,
         reference_sha256=found.found.sha256 if found else None,
-        caveat=found.found.caveat if found else "",
+        caveat="; ".join(filter(None, [opened.needs and f"needs {opened.needs}", found.found.caveat if found else ""])),
         options=dict(options or {}),
         versions={"tokverify": __version__, **engine_version(), **(found.found.versions if found else {})},
     )
