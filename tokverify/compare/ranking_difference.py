@@ -104,8 +104,7 @@ def _texts_of(
     ids: Sequence[int], moved: Collection[str], actual: Encoder, competing: CompetingTexts
 ) -> Iterator[Iterable[str]]:
     """Yield groups of texts that may show that moved tokens rank differently, those that take longer to make later."""
-    lost = make_losing_texts(actual) if actual.settings.family.ranking is Ranking.MERGE_RANK else ()
-    yield chain(lost, filter(None, (from_utf8(actual.token_bytes(id)) for id in ids)))
+    yield chain(make_losing_texts(actual), filter(None, (from_utf8(actual.token_bytes(id)) for id in ids)))
     yield competing.make_around(actual, moved)
     yield competing.make_delayed(actual, moved)
     # `tokverify fix` tries these as well, and must not find a text that nothing else does.

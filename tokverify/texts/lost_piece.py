@@ -35,7 +35,7 @@ def losing_merges(merges: Sequence[str], ids: Mapping[str, int]) -> list[str]:
 
 def make_losing_texts(actual: Encoder) -> Iterator[str]:
     """Yield texts with what such merges make, alone and beside pieces that other merges join to one of its parts."""
-    merges = actual.spec.merges or ()
+    merges = (actual.settings.family.is_bpe and actual.spec.merges) or ()
     losing = thin_out(losing_merges(merges, actual.settings.ids), _MOST)
     if not losing:
         return

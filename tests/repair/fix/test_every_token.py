@@ -64,3 +64,10 @@ def test_a_difference_that_shows_only_between_two_tokens_is_found():
 
     (case,) = EveryToken(Joining(Encoder(SPEC))).differing_cases(Encoder(SPEC))
     assert "ai\naj" in case.text
+
+
+def test_a_merge_that_makes_no_token_is_put_into_a_text():
+    right = bpe_spec(["a b", "å Ģ"], pre="gpt-2")
+    wrong = replace(right, merges=[*(right.merges or ()), "ab åĢ"])
+    cases = EveryToken(Encoder(right), right).differing_cases(Encoder(wrong))
+    assert any("ab倀" in case.text for case in cases)

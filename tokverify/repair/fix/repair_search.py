@@ -44,6 +44,7 @@ from tokverify.text.utf8 import from_utf8
 from tokverify.texts.batch import Known
 from tokverify.texts.competing_text import CompetingTexts, rank_alike
 from tokverify.texts.frame import CHARACTERS, pack_texts
+from tokverify.texts.lost_piece import make_losing_texts
 from tokverify.texts.target_text import SUITE, general_cases, in_contexts, is_generated, split_texts, target_cases
 from tokverify.texts.token_text import PADDING
 from tokverify.texts.unmade_token import never_made
@@ -375,7 +376,8 @@ class EveryToken:
         Tokens that are matched before the model runs are left out, because how depends on the options.
         """
         found: list[Case] = []
-        texts = chain(_ordinary_texts(actual, self._bytes_of), self._competing_texts(actual), split_texts(actual))
+        ranked = chain(self._competing_texts(actual), make_losing_texts(actual))
+        texts = chain(_ordinary_texts(actual, self._bytes_of), ranked, split_texts(actual))
         groups: list[Sequence[str]] = list(pack_texts(texts))
         failing = self._failing(groups, actual)[:_MOST_BISECTED]
         while failing:
