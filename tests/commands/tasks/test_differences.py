@@ -82,6 +82,8 @@ ROWS: dict[str, Callable[[], Pair]] = {
     "a text is encoded to other ids, because a merge is lost": changed(merges=MERGES[1:]),
     "a merge is lost that no case needs": changed(merges=[merge for merge in MERGES if merge != "Ġ ab"]),
     "merges in another order that no text shows": changed(merges=[*MERGES[:2], MERGES[3], MERGES[2]]),
+    "a merge that makes no token, which no text shows": changed(merges=[*MERGES, "x y"]),
+    "a merge that makes no token, in a text that no case has": changed(merges=["x a", *MERGES]),
     "an id represents different bytes": swapped,
     "a token that only the reference has": changed(tokens=BPE.tokens[:-1], types=BPE.types[:-1]),
     "a token that only the model has": more("extra", USER_DEFINED),
@@ -100,6 +102,7 @@ ROWS: dict[str, Callable[[], Pair]] = {
     "another chat template": lambda: Pair(template=CHATML.replace("message.role", "'the ' + message.role")),
     "a chat template that begins with BOS, which is added as well": with_bos_template,
     "a chat template that itself writes BOS twice": lambda: with_bos_template("{{ bos_token }}" + BOS_TEMPLATE),
+    "a chat template that is no Jinja": changed(chat_template=CHATML + "{% if"),
     "the same ids are decoded differently": lambda: Pair(document=bpe_json(BPE) | {"decoder": None}),
     "a setting without effect": changed(remove_extra_whitespaces=True),
     "a marker of the chat template typed NORMAL, with a rebuilt reference": lambda: replace(
