@@ -14,7 +14,7 @@ from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec, unigra
 from tokverify import load_gguf, load_reference
 from tokverify.compare.checks import RULES
 from tokverify.compare.ranking_difference import compare_rankings, find_ranking_differences
-from tokverify.compare.reference_ranking import ranks_alike
+from tokverify.compare.reference_ranking import descends, ranks_alike
 from tokverify.compare.subject import Subject
 from tokverify.engine.byte_level import from_byte_level
 from tokverify.engine.encoder import Encoder
@@ -144,6 +144,12 @@ def test_one_score_for_all_tokens_ranks_none_of_them_as_the_merges_of_a_tokenize
     assert difference.severity is ERROR
     assert difference.message.startswith("4 tokens all have the same score, -1000, so that nothing ranks them: ")
     assert '"cdx" is encoded as' in difference.message
+
+
+@pytest.mark.parametrize(("scores", "expected"), [({"ab": -1.0, "bc": -1.0}, False), ({"ab": -1.0}, True)])
+def test_one_score_descends_only_if_one_token_has_it_whatever_the_scores_of_other_tokens(scores, expected):
+    model = Encoder(spm_spec(scores, byte_pieces=False))
+    assert descends(model, model.spec.scores) is expected
 
 
 def test_merges_are_compared_with_the_ranks_of_a_tiktoken_vocabulary():

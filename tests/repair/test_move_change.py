@@ -67,6 +67,15 @@ def test_a_role_goes_with_its_token_unless_it_has_the_right_number_already(named
     assert ("types, scores and roles" in change.sentence) is moved
 
 
+def test_roles_go_with_control_tokens_that_only_change_places():
+    special = {f"<{letter}>": CONTROL for letter in "abcdefgh"}
+    right = bpe_spec((), special, special_ids={"bos": 256})
+    wrong = replace(right, tokens=[*right.tokens[:256], *right.tokens[:255:-1]], special_ids={"bos": 263})
+    (change,) = moves(Evidence(wrong, Encoder(wrong), Opened(Encoder(right)), ()))
+    fixed = change.transform(wrong)
+    assert (list(fixed.tokens), fixed.special_ids) == (list(right.tokens), {"bos": 256})
+
+
 @pytest.mark.process  # takes seconds
 def test_a_token_that_shares_its_bytes_with_a_moved_one_stays_with_its_neighbors():
     right = plamo()

@@ -30,6 +30,8 @@ TEXTS = ("ab", "a  b", "d<x>e", "fgh", "klmno p")
     [
         (["a", "new", *LETTERS[1:]], LETTERS, Shift(1, 1, True, 16)),
         ([*LETTERS[:2], *LETTERS[4:]], LETTERS, Shift(2, 2, False, 16)),
+        # One of the tokens that moved has another text, too.
+        ([LETTERS[0], "new", LETTERS[1], "other", *LETTERS[3:]], LETTERS, Shift(1, 1, True, 16)),
         # The size stayed the same, because the last token was dropped.
         (["a", "new", *LETTERS[1:-1]], LETTERS, Shift(1, 1, True, 16)),
         # Our vocabulary is longer for another reason.
