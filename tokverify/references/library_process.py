@@ -12,7 +12,6 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from tokverify.engine.batch import decode_each
 from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.references import library_worker
 from tokverify.references.command import CommandTokenizer, settings_of
@@ -69,10 +68,6 @@ class LibraryTokenizer(DescribedTokenizer):
     def decode(self, ids: Sequence[int]) -> bytes:
         """Decode ids as the library does, which replaces bytes that are not UTF-8 by U+FFFD."""
         return self._program.decode(ids)
-
-    def decode_many(self, all_ids: Sequence[Sequence[int]]) -> list[bytes | EncodeError]:
-        """Decode lists of ids; the result for a list that cannot be decoded is its error."""
-        return decode_each(self.decode, all_ids)
 
 
 def start_worker(python: str, kind: str, location: str, options: Sequence[str] = ()) -> Program:
