@@ -179,13 +179,14 @@ def _to_error(error: Exception, repo: str, revision: str | None) -> TokverifyErr
         return TokverifyError(f"{repo}: the repository is gated; accept its terms there, then `hf auth login`")
     if isinstance(error, RepositoryNotFoundError):
         return TokverifyError(
-            f"{repo}: no such repository on the hub, or a private one; check the name, or `hf auth login`"
+            f"{repo}: no such file, and no such repository on the hub, or a private one; check the name, or"
+            " `hf auth login`"
         )
     if isinstance(error, RevisionNotFoundError):
         return TokverifyError(f"{repo}: the repository has no revision {revision}")
     return UnreachableError(
         f"{repo}: not in the local cache, and the hub cannot be reached ({summary(error)}); "
-        f"`hf download {repo} tokenizer.json` while online, or name a local file"
+        f"`hf download {repo} tokenizer.json` while online, or name a local file (there is none of this name)"
     )
 
 
