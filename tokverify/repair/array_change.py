@@ -112,15 +112,15 @@ def compare_merges(current: Sequence[str], expected: Sequence[str]) -> str:
 def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Copy the reference's scores; if it has merges instead, use scores that rank pieces as the merges do.
 
-    Padding that only the file has keeps its own.
+    Tokens after the reference's last one, such as padding, keep their own.
     """
     reference, spec = evidence.facts.spec, evidence.spec
     if reference is None or spec.merges or len(reference.tokens) > len(spec.tokens):
         return
-    padding = (spec.scores or [0.0] * len(spec.tokens))[len(reference.tokens) :]
+    rest = (spec.scores or [0.0] * len(spec.tokens))[len(reference.tokens) :]
     if _ranks_as_merges(spec, reference):
         return
-    if reference.scores is not None and [*reference.scores, *padding] != list(spec.scores or ()):
+    if reference.scores is not None and [*reference.scores, *rest] != list(spec.scores or ()):
         if evidence.encoder and _ranks_alike(evidence.encoder, reference):
             return
         expected, description = list(reference.scores), "the reference's scores"
@@ -128,7 +128,7 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
         expected, description = _scores_by_rank(reference), "scores that follow the ranks of the reference's merges"
     else:
         return
-    expected += padding
+    expected += rest
     yield TokenizerChange(
         kind="scores",
         sentence=f"using {description} ({_compare_scores(evidence, expected)})",
