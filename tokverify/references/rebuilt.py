@@ -22,7 +22,7 @@ from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.references.huggingface import HuggingFaceTokenizer
 from tokverify.references.reference import FoundReference, Request
 from tokverify.sources.original_pattern import ORIGINALS
-from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
+from tokverify.spec import TokenizerSpec, TokenType, ids_of_type, split_merge
 from tokverify.system.library_error import raised_as
 
 CAVEAT = (
@@ -39,6 +39,8 @@ PATTERNS: Mapping[str, tuple[str, ...]] = {
 
 `default` is llama.cpp's own; there is no such model.
 """
+_DIFFERENCE = re.compile(r"--\[(?!\^)")
+"""How a pattern takes the characters of one class from another."""
 
 
 def load(request: Request) -> FoundReference:
@@ -153,8 +155,6 @@ def _cpp_hybrid(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
     return build(settings.ids, [(left, right) for left, _, right in pairs])
 
 
-_DIFFERENCE = re.compile(r"--\[(?!\^)")
-
 _BUILDERS: Mapping[str, Callable[[TokenizerSpec, Settings], Tokenizer]] = {
     "spm": _spm,
     "bpe": _byte_level,
@@ -180,10 +180,8 @@ def _merges(spec: TokenizerSpec, settings: Settings) -> list[tuple[str, str]]:
     known = settings.ids.keys()
     merges: dict[tuple[str, str], int] = {}
     for rank, merge in enumerate(spec.merges or ()):
-        # subtle: a piece may itself begin with a space.
-        space = merge.find(" ", 1)
-        left, right = merge[:space], merge[space + 1 :]
-        if space < 0 or not {left, right, left + right} <= known:
+        left, right = split_merge(merge)
+        if not right or not {left, right, left + right} <= known:
             raise UnsupportedError(
                 f"tokenizers cannot hold merge {rank}, {merge!r}: both parts and the result must be in the vocabulary"
             )

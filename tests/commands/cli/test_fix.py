@@ -203,9 +203,15 @@ def test_a_reference_of_another_model_changes_nothing(run, tmp_path: Path):
     assert not (tmp_path / "fixed.gguf").exists()
 
 
+def part_of(model: Path, directory: Path) -> Path:
+    """Write a model as the first part of a split one."""
+    part = directory / "model-00001-of-00002.gguf"
+    write_patched(model, part, {"split.count": Value(ValueType.UINT32, 2)})
+    return part
+
+
 def test_a_split_file_that_needs_no_repair_is_verified_like_others(run, tmp_path: Path):
-    model = tmp_path / "model-00001-of-00002.gguf"
-    write_patched(INTACT, model, {"split.count": Value(ValueType.UINT32, 2)})
+    model = part_of(INTACT, tmp_path)
     code, output = run(model, "-o", "fixed.gguf")
     assert code == 0
     assert "nothing to repair" in output
@@ -213,8 +219,7 @@ def test_a_split_file_that_needs_no_repair_is_verified_like_others(run, tmp_path
 
 
 def test_a_split_file_that_needs_a_repair_is_refused(run, tmp_path: Path):
-    model = tmp_path / "model-00001-of-00002.gguf"
-    write_patched(BROKEN, model, {"split.count": Value(ValueType.UINT32, 2)})
+    model = part_of(BROKEN, tmp_path)
     code, output = run(model, "-o", "fixed.gguf")
     assert code == 2
     assert "a split model" in output

@@ -16,7 +16,7 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import TokverifyError
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import MERGES
-from tokverify.spec import pieces_made_by
+from tokverify.spec import pieces_made_by, split_merge
 from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.texts.lost_piece import losing_merges, make_losing_texts
 from tokverify.texts.token_text import PLACEHOLDER
@@ -67,8 +67,8 @@ def broken_merges(subject: Subject) -> Iterator[Finding]:
 
 
 def _find_unusable(subject: Subject, merges: Sequence[str], known: frozenset[str]) -> Iterator[Finding]:
-    spaces = [(merge, merge.find(" ", 1)) for merge in merges]
-    broken = [merge for merge, space in spaces if space < 0 or space == len(merge) - 1]
+    parts_of = [(merge, split_merge(merge)) for merge in merges]
+    broken = [merge for merge, (_, right) in parts_of if not right]
     if broken:
         shown = list_items(broken, show=quote)
         message = f"{plural(len(broken), 'merge')} without two parts: {shown}"
@@ -76,8 +76,7 @@ def _find_unusable(subject: Subject, merges: Sequence[str], known: frozenset[str
     bad, made = set(broken), set(pieces_made_by(merges))
     unknown: list[str] = []
     idle: list[str] = []
-    for merge, space in spaces:
-        parts = merge[:space], merge[space + 1 :]
+    for merge, parts in parts_of:
         if merge not in bad and not {*parts, "".join(parts)} <= known:
             is_idle = any(len(part) > 1 and part not in made for part in parts)
             (idle if is_idle else unknown).append(merge)

@@ -72,7 +72,7 @@ class Explainer:
     def __init__(self, sides: Sides | None = None) -> None:
         self._sides = sides
         self._found: dict[str, list[_Candidate]] = {}
-        self._encoders: dict[tuple[_Candidate, ...], Encoder | None] = {}
+        self._encoders: dict[_Chosen, Encoder | None] = {}
         self._used: dict[str, _Candidate] = {}
 
     def explain(self, result: CaseResult) -> CaseResult:
@@ -219,7 +219,7 @@ def _combine(applicable: Sequence[_Candidate], encode: _Encode, *, is_long: bool
     yield from (chosen[::-1] for chosen in combinations([each for each in applicable if each in effective], 3))
 
 
-def _prune(chosen: _Chosen, suffices: Callable[[tuple[_Candidate, ...]], bool]) -> _Chosen:
+def _prune(chosen: _Chosen, suffices: Callable[[_Chosen], bool]) -> _Chosen:
     """Drop each limit without which the others still suffice, the least specific first."""
     for candidate in reversed(chosen):
         rest = tuple(each for each in chosen if each is not candidate)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _EMPTY_MODEL = {"type": "BPE", "vocab": {}, "merges": []}
-_STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+"""The stages of a tokenizer.json, apart from its model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,7 @@ def normalize_stages(outline: Mapping[str, Any], source: str) -> dict[str, Any]:
     Earlier versions wrote fewer options, which have the same values when they are read.
     """
     written: dict[str, Any] = json.loads(_load(outline, source).to_str())
-    return {**outline, **{name: written[name] for name in _STAGES}}
+    return {**outline, **{name: written[name] for name in STAGES}}
 
 
 def _load(outline: Mapping[str, Any], source: str) -> Tokenizer:

@@ -10,11 +10,11 @@ from tokverify.compare.diff.parts.declared import compare_entries, compare_value
 from tokverify.compare.diff.parts.tokens import compare_ranks
 from tokverify.compare.diff.version import Version
 from tokverify.report.diff import PartChange
-from tokverify.sources.huggingface.document import normalize_stages, read_outline
+from tokverify.sources.huggingface.document import STAGES, normalize_stages, read_outline
 from tokverify.sources.huggingface.tables import tables_of
 from tokverify.tokenizer import DocumentHolding
 
-_STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding")
+_PARTS = (*STAGES, "truncation", "padding")
 
 
 def read_documents(old: Version, new: Version, *, has_tables: bool) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -50,7 +50,7 @@ def _list_stages(document: Mapping[str, Any]) -> dict[str, str | None]:
         for key, value in document["model"].items()
         if key not in {"vocab", "merges"} and not (value is None or value is False or value == "")
     }
-    return {name: _format_json(stages.get(name)) for name in _STAGES} | {"model": _format_json(model)}
+    return {name: _format_json(stages.get(name)) for name in _PARTS} | {"model": _format_json(model)}
 
 
 def _format_json(value: Any) -> str | None:  # noqa: ANN401 - any JSON value
