@@ -152,3 +152,12 @@ def test_the_first_line_says_that_the_reference_is_at_fault_if_that_explains_eve
     assert "the reference is at fault, not the model: r is damaged\n" in FORMATS["run"]["table"](
         damaged, RenderOptions()
     )
+
+
+def test_fix_is_said_to_replace_the_chat_template_only_if_the_reference_is_not_doubted():
+    other = TokenizerDifference(aspect=Aspect.TEMPLATE, severity=Severity.WARNING, message="the chat template differs")
+    ends = []
+    for doubt in ("", "the reference belongs to another model"):
+        report = failing_report(differences=(CAUSE, other), diagnosis=None, undiagnosed=doubt)
+        ends.append(" ".join(FORMATS["run"]["table"](report, RenderOptions()).split())[-26:])
+    assert ends == ["tokverify fix` replaces it", "chat` shows how it differs"]

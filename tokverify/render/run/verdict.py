@@ -182,10 +182,9 @@ def reservations(report: Report) -> Iterator[str]:
     if omitted := list(_omitted_tokens(report)):
         yield f"{' and '.join(omitted)} were not compared"
     if any(each.aspect is Aspect.TEMPLATE and effect_of(each, report) == SHOWN for each in report.differences):
-        yield (
-            "the chat template is not the reference's: `tokverify chat` shows how it differs, and `tokverify fix`"
-            " replaces it"
-        )
+        # Where nothing was diagnosed, `fix` writes nothing: the reference may belong to another model.
+        remedy = "" if report.undiagnosed else ", and `tokverify fix` replaces it"
+        yield f"the chat template is not the reference's: `tokverify chat` shows how it differs{remedy}"
     if report.expected.caveat:
         yield caveat(report)
     if report.rules:
