@@ -128,12 +128,12 @@ def _describe_side(role: str, side: Side) -> Iterator[Line]:
 def repair_sentence(finding: ChatFinding, report: ChatReport) -> str:
     """Say how to repair what a finding is about, with the files named, as the diagnosis of `run` does."""
     repair = repair_of(finding, report)
-    if report.options.get("reference", "") is None:
+    named, reference = report.options.get("model"), report.options.get("reference", "")
+    if reference is None:
         # `tokverify fix` finds the same reference by itself.
         repair = repair.replace("-r REFERENCE ", "")
-    named = report.options.get("model")
     model = named if isinstance(named, str) else report.actual.source
-    return name_files(repair, model, fixed_name(model), report.expected.source if report.expected else None)
+    return name_files(repair, model, fixed_name(model), reference or (report.expected and report.expected.source))
 
 
 def _describe_finding(finding: ChatFinding, report: ChatReport, *, several: bool, verbose: bool) -> Section:

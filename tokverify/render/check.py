@@ -136,13 +136,15 @@ def _list_causes(report: CheckReport) -> Iterator[Item]:
 
 
 def _list_chat_causes(name: str, report: ChatReport, commands: Sequence[Command]) -> Iterator[Item]:
-    """Name what fails in chat templates, with its repair unless it is one of the `commands` already shown."""
-    failing = [found for found in report.findings if finding_fails(report, found)]
-    for found in failing[:_NAMED]:
+    """Name what fails in chat templates, with its repair unless that is already shown, as one of `commands` or before."""
+    shown = list(map(command_line, commands))
+    for found in [found for found in report.findings if finding_fails(report, found)][:_NAMED]:
         cause = message(f"{name}: chat {found.kind}: {found.message}")
         repair = chat.repair_sentence(found, report)
-        is_shown = any(command_line(command).startswith(repair) for command in commands)
+        # One can have more options, or a remark behind it.
+        is_shown = any(each.startswith(repair) or repair.startswith(each) for each in shown)
         yield Item([cause] if is_shown else [cause, message(f"repair: {repair}")])
+        shown.append(repair)
 
 
 def _failing_findings(report: AuditReport) -> list[Finding]:

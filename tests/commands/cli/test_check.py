@@ -149,9 +149,10 @@ def write_exchanged() -> None:
     Path("tokenizer_config.json").write_text(json.dumps({"chat_template": template}))
 
 
-def test_a_repair_is_shown_once():
+@pytest.mark.parametrize("reference", ["tokenizer.json", "."])
+def test_a_repair_is_shown_once(reference: str):
     write_exchanged()
-    result = invoke("check", "bad.gguf", "-r", "tokenizer.json", *FEW)
+    result = invoke("check", "bad.gguf", "-r", reference, *FEW)
     causes = " ".join(result.stdout.partition("CAUSES")[2].split())
     assert "bad: ids 300 and 301 are swapped; " in causes
     assert "bad: chat ids: " in causes
