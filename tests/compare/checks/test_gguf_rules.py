@@ -174,6 +174,8 @@ TRIGGERS = [
     ("TV112", replace(BPE, tokens=tokens(BPE, id260="<|other|>")), ERROR, '"<|im_start|>"'),
     ("TV112", replace(SPM, chat_template=CHATML), WARNING, "for which there is no token"),
     ("TV112", replace(BPE, chat_template=f"{CHATML}{{{{ '<|media_pad|>' }}}}"), WARNING, '"<|media_pad|>"'),
+    ("TV112", replace(BPE, chat_template=f"{CHATML}{{{{ '<|tool_sep|>' }}}}"), WARNING, '"<|tool_sep|>"'),
+    ("TV112", replace(BPE, chat_template=f"{CHATML}{{{{ '<|tool_sep|>' }}}}<|sep|>"), ERROR, '"<|tool_sep|>"'),
     ("TV113", replace(BPE, special_ids={"eos": 260}), ERROR, "a token that marks a beginning"),
     ("TV113", replace(SPM, special_ids={"bos": 2, "eos": 1}), ERROR, 'EOS is 1 "<s>"'),
     (

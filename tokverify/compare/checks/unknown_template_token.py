@@ -13,7 +13,7 @@ from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.text.wording import list_items, plural, quote
 
-_OF_MEDIA = re.compile(r"image|img|media|video|vision|audio|speech", re.IGNORECASE)
+_OPTIONAL = re.compile(r"image|img|media|video|vision|audio|speech|tool", re.IGNORECASE)
 
 
 @rule(code="TV112", name="unknown-template-token", severity=ERROR)
@@ -23,10 +23,10 @@ def unknown_template_token(subject: Subject) -> Iterator[Finding]:
     What it does:
         Collects the strings in the template that are unlikely to be plain text (`<|im_start|>`, `<start_of_turn>`) and
         looks up each in the vocabulary. It is an error if some are there and others are not; a warning if none is,
-        since a few models were trained with plain-text markers, or if those that are missing are for images, audio or
-        video, which a text does not have; and for information if the reference treats them as plain text as well,
-        unless its own chat template does not contain them or, if it has none, they look like one of its tokens. Tags
-        such as `<tools>` or `[INST]` are skipped because they usually are plain text.
+        since a few models were trained with plain-text markers, or if those that are missing are for images, audio,
+        video or tools, which most conversations do not have; and for information if the reference treats them as plain
+        text as well, unless its own chat template does not contain them or, if it has none, they look like one of its
+        tokens. Tags such as `<tools>` or `[INST]` are skipped because they usually are plain text.
 
     Why it is bad:
         The template belongs to another tokenizer, or tokens were lost in the conversion. A turn then begins with the
@@ -53,9 +53,10 @@ def unknown_template_token(subject: Subject) -> Iterator[Finding]:
         yield Finding(INFO, message, keys=(CHAT_TEMPLATE,))
     lost = [text for text in missing if text not in plain]
     if lost:
-        # With all of them missing, the model may have been trained so. Models that see or hear share their templates.
+        # With all of them missing, the model may have been trained so. Models that see, hear or call tools share their
+        # templates with others: DeepSeek's distillations of Qwen and Llama have its markers of tools, but no tokens.
         is_partial = len(missing) < len(subject.markers.strong)
-        severity = ERROR if is_partial and not all(map(_OF_MEDIA.search, lost)) else WARNING
+        severity = ERROR if is_partial and not all(map(_OPTIONAL.search, lost)) else WARNING
         because = "".join(f"; {each}" for each in dict.fromkeys(filter(None, map(meant.__getitem__, lost))))
         message = f"the chat template contains {_texts(lost)}, for which there is no token{because}"
         yield Finding(severity, message, keys=(CHAT_TEMPLATE,))
