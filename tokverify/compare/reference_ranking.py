@@ -95,7 +95,7 @@ def _read_ranks(expected: Tokenizer) -> TokenizerSpec:
 
     They are those that llama.cpp's converter writes for it.
     """
-    from tokverify.sources.tiktoken.reader import list_merges, spell_merges
+    from tokverify.sources.tiktoken.merges import list_merges, spell_merges
 
     added = expected.added_tokens() if isinstance(expected, MatchListing) else {}
     ranks = {expected.token_bytes(id): id for id in range(expected.vocab_size) if id not in added}

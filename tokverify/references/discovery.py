@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from tokverify.engine.family import Settings
@@ -20,9 +21,11 @@ from tokverify.sources.location import FILE_NAMES, VOCABULARIES, files_in
 from tokverify.sources.stores.choice import model_name, without_part
 from tokverify.sources.stores.location import find_model
 from tokverify.sources.stores.model_file import ModelFile
-from tokverify.sources.stores.siblings import Sibling, find_sibling
 from tokverify.spec import TokenizerSpec
 from tokverify.text.utf8 import to_bytes
+
+if TYPE_CHECKING:
+    from tokverify.sources.stores.siblings import Sibling
 
 PATIENCE = 3.0
 """How many seconds to wait for the hub if the user did not ask for it."""
@@ -208,6 +211,8 @@ def _find_at_address(search: _Search) -> FoundReference | None:
 
 def _download_sibling(address: str, names: Sequence[str]) -> Sibling | None:
     from huggingface_hub import constants
+
+    from tokverify.sources.stores.siblings import find_sibling
 
     return find_sibling(address, names, is_offline=constants.HF_HUB_OFFLINE)
 

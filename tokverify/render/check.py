@@ -136,7 +136,7 @@ def _list_causes(report: CheckReport) -> Iterator[Item]:
 
 
 def _list_chat_causes(name: str, report: ChatReport, commands: Sequence[Command]) -> Iterator[Item]:
-    """Name what fails in chat templates, with its repair unless that is already shown, as one of `commands` or before."""
+    """Name what fails in chat templates, with its repair unless `commands` or another cause show it."""
     shown = list(map(command_line, commands))
     for found in [found for found in report.findings if finding_fails(report, found)][:_NAMED]:
         cause = message(f"{name}: chat {found.kind}: {found.message}")

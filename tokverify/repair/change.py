@@ -12,7 +12,6 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Settings
 from tokverify.engine.model import Model
-from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError
 from tokverify.spec import TokenizerSpec
@@ -132,5 +131,8 @@ def _reusable_model(base: Encoder, spec: TokenizerSpec, settings: Settings) -> M
     if not shares_model(base, spec, settings):
         return None
     if base.settings.pre != settings.pre:
+        # With it come the records of `explain`; building a model in Python takes longer than to import them.
+        from tokverify.engine.models.bpe import Bpe
+
         return base.model.with_pre_tokenizer(settings.pre_tokenizer) if isinstance(base.model, Bpe) else None
     return base.model

@@ -10,8 +10,8 @@ from tokverify.commands.cli import main
 from tokverify.compare.convert import convert
 from tokverify.errors import BrokenFileError, TokverifyError, UnsupportedError
 from tokverify.references import open_reference
+from tokverify.sources.tiktoken.merges import count_unmerged, list_merges, recover_merges
 from tokverify.sources.tiktoken.published import PUBLISHED, Published, digest_of, find_variant, published_for
-from tokverify.sources.tiktoken.reader import count_unmerged, list_merges, recover_merges
 from tokverify.sources.tokenizer_file import file_of, kind_of_model, read_spec
 from tokverify.spec import TokenType
 

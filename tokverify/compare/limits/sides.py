@@ -19,7 +19,7 @@ from tokverify.engine.special_text import is_converted_control
 from tokverify.sources.huggingface.stage import normalizer_of
 from tokverify.sources.nearest_pattern import count_differences, original_name, probe_texts, surpasses
 from tokverify.sources.sentencepiece.plain_piece import find_plain_pieces
-from tokverify.sources.tiktoken.reader import count_unmerged
+from tokverify.sources.tiktoken.merges import count_unmerged
 from tokverify.spec import AddedToken, TokenizerSpec, TokenType, ids_of_type
 from tokverify.tokenizer import PatternHolding
 

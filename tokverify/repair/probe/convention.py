@@ -24,7 +24,7 @@ def normal_ids(spec: TokenizerSpec) -> list[int]:
 
 def byte_level_merges(spec: TokenizerSpec, ids: Iterable[int]) -> list[str]:
     """Return the merges by which lower ids among `ids` form each byte-level token, as for a tiktoken file."""
-    from tokverify.sources.tiktoken.reader import recover_merges, spell_merges
+    from tokverify.sources.tiktoken.merges import recover_merges, spell_merges
 
     ranks = {from_byte_level(spec.tokens[id]): id for id in ids}
     return spell_merges(recover_merges(ranks))

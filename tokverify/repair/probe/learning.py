@@ -12,7 +12,6 @@ from tokverify.engine.byte_level import spell_bytes
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet, Ranking
-from tokverify.engine.models.bpe import Bpe
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.pre_search import choose_name
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
@@ -350,6 +349,8 @@ def choose_pre_tokenizer(
     Whether BOS is added, and whether decoding removes spaces before punctuation, only decide among names with the same
     ids; None if that is unknown.
     """
+    from tokverify.engine.models.bpe import Bpe
+
     base = Encoder(spec)
     model = base.model
     if not isinstance(model, Bpe):

@@ -1,20 +1,14 @@
 """Convert tiktoken's rank file to a TokenizerSpec: what the equivalent GGUF file would declare.
 
 A .tiktoken file contains only tokens and ranks. Its pattern is given after a colon, as in `FILE:cl100k_base`, or by the
-file's name, and the `tokenizer.ggml.pre` name is one that splits texts like the pattern. tiktoken merges any two
-neighbors that together are a token; GGUF lists merges, which are all pairs of tokens that make a token.
-
-Source of that: `MistralVocab.extract_vocab_merges_from_model` in llama.cpp's converter, and `TikTokenConverter` in
-transformers. `QwenModel.bpe` there keeps one pair for each token, and none for a token that is only made from one with
-a higher rank, such as `している` of Llama 3 from `いる`.
+file's name, and the `tokenizer.ggml.pre` name is one that splits texts like the pattern.
 """
 
 from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tokverify.engine.byte_level import from_byte_level, spell_all, to_byte_level
@@ -24,6 +18,7 @@ from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.sources.config import declared_tokens, special_texts, template_fields
 from tokverify.sources.location import file_and_rest, read_file
 from tokverify.sources.nearest_pattern import nearest_names, original_name, probe_texts
+from tokverify.sources.tiktoken.merges import count_unmerged, list_merges, spell_merges
 from tokverify.sources.tiktoken.published import Published, published_for
 from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
@@ -94,55 +89,6 @@ def spec_of_ranks(  # noqa: PLR0913 - what the two formats with ranks declare
         add_eos=False,
         **template_fields(file),
     )
-
-
-def list_merges(ranks: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
-    """Return all pairs of tokens that make a token, in order of its rank, then of theirs."""
-    merges: list[tuple[bytes, bytes]] = []
-    for token in sorted(filter(None, ranks), key=ranks.__getitem__):
-        pairs = [
-            (left, right)
-            for at in range(1, len(token))
-            if (left := token[:at]) in ranks and (right := token[at:]) in ranks
-        ]
-        merges += sorted(pairs, key=lambda pair: (ranks[pair[0]], ranks[pair[1]])) if len(pairs) > 1 else pairs
-    return merges
-
-
-def spell_merges(merges: Iterable[tuple[bytes, bytes]]) -> list[str]:
-    """Write merges as a GGUF file lists them, with pieces in the GPT-2 alphabet."""
-    merges = list(merges)
-    parts = set(chain.from_iterable(merges))
-    spelled = dict(zip(parts, spell_all(parts), strict=True))
-    return [f"{spelled[left]} {spelled[right]}" for left, right in merges]
-
-
-def count_unmerged(ranks: Mapping[bytes, int]) -> int:
-    """Count the tokens that merging their own bytes does not lead to; only looking up a whole pre-token finds them."""
-    limit = max(ranks.values()) + 1
-    return sum(len(_parts(token, ranks, limit)) > 1 for token in ranks)
-
-
-def recover_merges(ranks: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
-    """Return, in order of the ranks, the two tokens that each token is merged from.
-
-    A token is omitted if the ranks below its own do not lead to exactly two parts.
-    """
-    tokens = sorted((token for token in ranks if len(token) > 1), key=ranks.__getitem__)
-    splits = (_parts(token, ranks, ranks[token]) for token in tokens)
-    return [(parts[0], parts[1]) for parts in splits if len(parts) == 2]  # noqa: PLR2004 - a merge is a pair
-
-
-def _parts(token: bytes, ranks: Mapping[bytes, int], limit: int) -> list[bytes]:
-    """Merge the bytes of a token by all ranks below a limit."""
-    parts = [token[at : at + 1] for at in range(len(token))]
-    while len(parts) > 1:
-        pairs = map(bytes.__add__, parts, parts[1:])
-        rank, at = min((ranks.get(pair, limit), at) for at, pair in enumerate(pairs))
-        if rank >= limit:
-            break
-        parts[at : at + 2] = [parts[at] + parts[at + 1]]
-    return parts
 
 
 def _vocabulary(file: Path, ranks: Mapping[bytes, int], special: Mapping[str, int]) -> tuple[list[str], list[int]]:
