@@ -1,5 +1,14 @@
 """Define the errors that tokverify raises; nothing here depends on the command line."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+_Arguments = ParamSpec("_Arguments")
+_Answer = TypeVar("_Answer")
+_Other = TypeVar("_Other")
+
 
 class TokverifyError(Exception):
     """The command could not run as requested; the message says what happened, where, and what to do."""
@@ -43,6 +52,22 @@ class GoneError(TokverifyError):
 
     It is about no text in particular, and never an EncodeError.
     """
+
+
+def answer_or(
+    other: _Other, ask: Callable[_Arguments, _Answer], *args: _Arguments.args, **options: _Arguments.kwargs
+) -> _Answer | _Other:
+    """Return what a side answers, or something else if it fails at that.
+
+    Raises:
+        GoneError: If it has stopped answering.
+    """
+    try:
+        return ask(*args, **options)
+    except GoneError:
+        raise
+    except TokverifyError:
+        return other
 
 
 class EndedBySignalError(SystemExit):

@@ -16,7 +16,7 @@ from tokverify.engine.build import newest_build, selected_build
 from tokverify.engine.engine_choice import available_engine, require_requested
 from tokverify.engine.piece_index import index_pieces
 from tokverify.engine.requirement import describe_changes, describe_needs
-from tokverify.errors import EncodeError, GoneError, TokverifyError, UnsupportedError
+from tokverify.errors import EncodeError, TokverifyError, UnsupportedError, answer_or
 from tokverify.report.run import Side
 from tokverify.sources.gguf.declaration import Declaration
 from tokverify.sources.stores.model_file import ModelFile
@@ -193,53 +193,32 @@ class Opened:
     @cached_property
     def pieces(self) -> Sequence[str]:
         """The stored strings, by id."""
-        try:
-            return pieces_of(self.tokenizer) if self.tokenizer else ()
-        except GoneError:
-            raise
-        except TokverifyError:
-            return ()
+        return answer_or((), pieces_of, self.tokenizer) if self.tokenizer else ()
 
     @cached_property
     def token_bytes(self) -> Sequence[bytes]:
         """The bytes that tokens represent, by id."""
-        try:
-            return bytes_of_tokens(self.tokenizer) if self.tokenizer else ()
-        except GoneError:
-            raise
-        except TokverifyError:
-            return ()
+        return answer_or((), bytes_of_tokens, self.tokenizer) if self.tokenizer else ()
 
     def bytes_of(self, id: int) -> bytes | None:
         """Return the bytes that a token represents; None if there is no such token, or that is not known."""
         if self.tokenizer is None or id >= self.tokenizer.vocab_size:
             return None
-        try:
-            return self.tokenizer.token_bytes(id)
-        except GoneError:
-            raise
-        except TokverifyError:
-            return None
+        return answer_or(None, self.tokenizer.token_bytes, id)
 
     def decode_alone(self, id: int) -> bytes | None:
         """Return what a token adds to the decoded text of the same token before it; None if that is not clear."""
         if self.tokenizer is None:
             return None
-        try:
-            once, twice = self.tokenizer.decode([id]), self.tokenizer.decode([id, id])
-        except GoneError:
-            raise
-        except TokverifyError:
+        once, twice = (answer_or(None, self.tokenizer.decode, [id] * count) for count in (1, 2))
+        if once is None or twice is None:
             return None
         return twice.removeprefix(once) if twice.startswith(once) else None
 
     @cached_property
     def document(self) -> Document | None:
         """The tokenizer.json; None if there is none, or it cannot be read."""
-        try:
-            return self.read_document()
-        except TokverifyError:
-            return None
+        return answer_or(None, self.read_document)
 
     def read_document(self) -> Document | None:
         """Parse the tokenizer.json; None if the tokenizer was not made from one.
@@ -258,14 +237,9 @@ class Opened:
     @cached_property
     def spec(self) -> TokenizerSpec | None:
         """What an equivalent GGUF file would declare, without what GGUF cannot express."""
-        try:
-            if isinstance(self.tokenizer, Declaring):
-                return self.tokenizer.declared_spec()
-            return _convert(self.document) if self.document else None
-        except GoneError:
-            raise
-        except TokverifyError:
-            return None
+        if isinstance(self.tokenizer, Declaring):
+            return answer_or(None, self.tokenizer.declared_spec)
+        return answer_or(None, _convert, self.document) if self.document else None
 
     @cached_property
     def ranking(self) -> TokenizerSpec | None:
@@ -317,25 +291,15 @@ class Opened:
     @cached_property
     def types(self) -> Sequence[int] | None:
         """The types of the tokens by id, as `TypeListing` gives them, or as the equivalent GGUF file declares them."""
-        try:
-            if isinstance(self.tokenizer, TypeListing):
-                return self.tokenizer.token_types()
-        except GoneError:
-            raise
-        except TokverifyError:
-            return None
+        if isinstance(self.tokenizer, TypeListing):
+            return answer_or(None, self.tokenizer.token_types)
         return self.spec.types if self.spec else None
 
     @cached_property
     def added_tokens(self) -> Mapping[int, AddedToken] | None:
         """The added tokens, by id; of a tokenizer.json, those that are matched in texts."""
-        try:
-            if isinstance(self.tokenizer, MatchListing):
-                return self.tokenizer.added_tokens()
-        except GoneError:
-            raise
-        except TokverifyError:
-            return None
+        if isinstance(self.tokenizer, MatchListing):
+            return answer_or(None, self.tokenizer.added_tokens)
         return _added_tokens(self.document, self.pieces) if self.document else None
 
     @cached_property

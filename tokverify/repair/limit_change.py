@@ -5,13 +5,11 @@ A case that limits alone explain is not searched for at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokverify.compare.limits import LIMITS
-from tokverify.compare.limits.limit import Counterfactual, Text
 from tokverify.compare.limits.sides import Sides
-from tokverify.errors import GoneError, TokverifyError
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 
@@ -27,20 +25,10 @@ def limits(evidence: Evidence) -> Iterator[TokenizerChange]:
     texts = [each.as_text() for each in evidence.targets]
     for limit in LIMITS.values():
         for found in limit.find(sides):
-            if _applies(found, texts):
+            if any(map(found.applies_to, texts)):
                 yield TokenizerChange(
                     kind=limit.name,
                     sentence=found.sentence,
                     cost=cost.discount(cost.RUNTIME, confirmed=not found.is_guess),
                     deviation=found.deviation,
                 )
-
-
-def _applies(found: Counterfactual, texts: Sequence[Text]) -> bool:
-    """Whether it can change the ids of a text; not if the reference fails at telling."""
-    try:
-        return any(map(found.applies, texts))
-    except GoneError:
-        raise
-    except TokverifyError:
-        return False

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from tokverify.compare.opened import Opened
 from tokverify.engine.special_text import is_converted_control
-from tokverify.errors import GoneError, TokverifyError
+from tokverify.errors import answer_or
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.probe import ProbedTokens, probe_tokens
@@ -170,11 +170,8 @@ class Probing:
         return self._results[key]
 
     def _ask(self, reference: Tokenizer, spec: TokenizerSpec) -> ProbedTokens | None:
-        try:
-            probed = probe_tokens(reference, spec)
-        except GoneError:
-            raise
-        except TokverifyError:
+        probed = answer_or(None, probe_tokens, reference, spec)
+        if probed is None:
             return None
         # To a probe, a token whose merge is missing here looks as if the reference matched it.
         lost = {id for id in lost_merges(spec) if id in probed.undecided or _is_user_defined(id, probed)}

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from tokverify.engine.encoder import Encoder
-from tokverify.errors import GoneError, TokverifyError
+from tokverify.errors import answer_or
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.counterfactual import COUNTERFACTUALS, DECODING_COUNTERFACTUALS
 from tokverify.repair.declared_change import declared_changes
@@ -82,13 +82,9 @@ def _target(result: CaseResult) -> Target:
 def _expected_ids(target: Target, expected: Tokenizer | None) -> tuple[int, ...] | None:
     if expected is None:
         return None
-    try:
-        ids = expected.encode(target.text, add_special=target.add_special, parse_special=target.parse_special)
-    except GoneError:
-        raise
-    except TokverifyError:
-        return None
-    return tuple(ids)
+    options = {"add_special": target.add_special, "parse_special": target.parse_special}
+    ids = answer_or(None, expected.encode, target.text, **options)
+    return None if ids is None else tuple(ids)
 
 
 def decoding_problem(results: Sequence[CaseResult], facts: Opened, encoder: Encoder) -> Problem[DecodingTarget] | None:

@@ -16,7 +16,7 @@ from tokverify.compare.opened import Opened
 from tokverify.engine.deviating_encoder import DeviatingEncoder
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.encoder import Encoder
-from tokverify.errors import GoneError, TokverifyError
+from tokverify.errors import TokverifyError
 from tokverify.report.run import AppliedLimit, CaseResult, Status
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.tokenizer import Tokenizer
@@ -123,7 +123,7 @@ class Explainer:
             return
         for limit in LIMITS.values():
             if limit.code not in self._found:
-                self._found[limit.code] = _find_candidates(limit, self._sides)
+                self._found[limit.code] = [_Candidate(limit, found) for found in limit.find(self._sides)]
             yield from self._found[limit.code]
 
     def _explain(self, target: Text) -> _Chosen:
@@ -131,7 +131,7 @@ class Explainer:
         encode = cache(partial(self._encode, target))
         applicable: list[_Candidate] = []
         for candidate in self._candidates():
-            if _applies(candidate, target):
+            if candidate.counterfactual.applies_to(target):
                 if encode((candidate,)) == target.expected:
                     return (candidate,)
                 applicable.append(candidate)
@@ -145,7 +145,11 @@ class Explainer:
         """Add the limits that can change the ids of what the reference's normalizers make of a text."""
         forms = dict.fromkeys(_normalize(each.counterfactual.deviation, target.text) for each in applicable)
         others = [target._replace(text=form) for form in forms if form != target.text]
-        return [each for each in self._candidates() if each in applicable or any(_applies(each, one) for one in others)]
+        return [
+            each
+            for each in self._candidates()
+            if each in applicable or any(map(each.counterfactual.applies_to, others))
+        ]
 
     def _encode(self, target: Text, chosen: _Chosen) -> tuple[int, ...] | None:
         """Return the ids of a text if llama.cpp had none of these limits; None if that cannot be encoded."""
@@ -171,31 +175,12 @@ class Explainer:
         return self._encoders[chosen]
 
 
-def _find_candidates(limit: Limit, sides: Sides) -> list[_Candidate]:
-    try:
-        return [_Candidate(limit, found) for found in limit.find(sides)]
-    except GoneError:
-        raise
-    except TokverifyError:
-        # A reference that fails on a sample proves nothing.
-        return []
-
-
 def _normalize(deviation: Deviation, text: str) -> str:
     """Return what a deviation makes of a text before anything else; the text itself if it fails."""
     try:
         return reduce(lambda done, normalize: normalize(done), deviation.normalizers, text)
     except TokverifyError:
         return text
-
-
-def _applies(candidate: _Candidate, target: Text) -> bool:
-    try:
-        return candidate.counterfactual.applies(target)
-    except GoneError:
-        raise
-    except TokverifyError:
-        return False
 
 
 def _combine(applicable: Sequence[_Candidate], encode: _Encode, *, is_long: bool) -> Iterator[_Chosen]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.engine.deviation import Deviation
+from tokverify.errors import answer_or
 from tokverify.report.finding import Severity
 from tokverify.report.tokenizer_difference import Origin
 
@@ -47,6 +48,10 @@ class Counterfactual:
     details: Callable[[], tuple[str, Origin]] | None = None
     """Returns the reason, and where the difference comes from, if it takes long to find out more than is said here."""
 
+    def applies_to(self, text: Text) -> bool:
+        """Whether it can change the ids of a text; not if the reference fails at telling."""
+        return answer_or(False, self.applies, text)
+
 
 @dataclass(frozen=True, slots=True)
 class Limit:
@@ -59,8 +64,11 @@ class Limit:
     summary: str
     manual: dict[str, str]
     """The sections of the manual."""
-    find: Callable[[Sides], Iterator[Counterfactual]]
-    """Yields what applies to two tokenizers."""
+    _find: Callable[[Sides], Iterator[Counterfactual]]
+
+    def find(self, sides: Sides) -> list[Counterfactual]:
+        """Return what applies to two tokenizers; nothing if the reference fails on a sample, which proves nothing."""
+        return answer_or([], lambda: list(self._find(sides)))
 
     @property
     def advice(self) -> str:
