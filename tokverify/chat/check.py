@@ -15,10 +15,10 @@ from tokverify.chat.text_difference import LineBlock, Stretch, find_differences
 from tokverify.compare.look_alike import ROLES, find_between_signs, find_like_odd_tokens, find_meant
 from tokverify.compare.marker import TemplateMarkers, looks_like_end
 from tokverify.engine.family import Settings
-from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.chat import Conversation, RenderedConversation, Rendering, message_texts
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.text.wording import plural, quote, truncate
+from tokverify.texts.batch import encode_one
 from tokverify.texts.token_text import PLACEHOLDER, STRONG
 from tokverify.tokenizer import Token, Tokenizer
 
@@ -385,10 +385,7 @@ def _is_plain(tokenizer: Tokenizer, marker: str) -> bool:
 
 
 def _encode(tokenizer: Tokenizer, text: str) -> list[int]:
-    try:
-        return tokenizer.encode(text, add_special=False, parse_special=True)
-    except (EncodeError, UnsupportedError):
-        return []
+    return encode_one(tokenizer, text, parse_special=True) or []
 
 
 def _text_after(text: str, contents: Iterator[tuple[str, str]]) -> str | None:

@@ -20,12 +20,12 @@ from itertools import chain
 from tokverify.compare.marker import TemplateMarkers
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Ranking
-from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.chat import Conversation, Rendering, message_texts
 from tokverify.report.finding import INFO, WARNING, Severity
 from tokverify.spec import AddedToken, TokenType
 from tokverify.text.utf8 import has_lone_byte
 from tokverify.text.wording import plural, quote, truncate
+from tokverify.texts.batch import encode_one
 from tokverify.tokenizer import MatchListing, Tokenizer
 
 _PARTS, _TOOL, _NAME, _DOCUMENTS = "parts", "tool", "name", "documents"
@@ -512,7 +512,4 @@ def _describe_others(count: int, *, are_all: bool = True) -> str:
 
 
 def _encode(tokenizer: Tokenizer, text: str, *, parse_special: bool) -> Sequence[int]:
-    try:
-        return tokenizer.encode(text, add_special=False, parse_special=parse_special)
-    except (EncodeError, UnsupportedError):
-        return ()
+    return encode_one(tokenizer, text, parse_special=parse_special) or ()

@@ -45,6 +45,14 @@ def encode_all(tokenizer: Tokenizer, texts: Sequence[str], modes: Sequence[Mode]
     return results
 
 
+def encode_one(
+    tokenizer: Tokenizer, text: str, *, add_special: bool = False, parse_special: bool = False
+) -> list[int] | None:
+    """Encode one text; None if it cannot be encoded."""
+    ids = answer(tokenizer.encode, text, add_special=add_special, parse_special=parse_special)
+    return None if isinstance(ids, FAILURES) else ids
+
+
 def encode_plain(tokenizer: Tokenizer, texts: Sequence[str]) -> list[tuple[int, ...] | None]:
     """Encode texts without special tokens around them or in them; None for one that cannot be encoded."""
     return list(map(ids_or_none, encode_all(tokenizer, texts, [_PLAIN] * len(texts))))
@@ -164,10 +172,7 @@ class Queries:
     def encode(self, text: str, *, add_special: bool = False, parse_special: bool = False) -> list[int] | None:
         """Encode one text; None if it cannot be encoded."""
         self.count += 1
-        try:
-            return self.tokenizer.encode(text, add_special=add_special, parse_special=parse_special)
-        except (EncodeError, UnsupportedError):
-            return None
+        return encode_one(self.tokenizer, text, add_special=add_special, parse_special=parse_special)
 
     def encode_all(self, texts: Sequence[str], *, parse_special: bool = False) -> list[list[int] | None]:
         """Encode texts without adding special tokens; None for a text that cannot be encoded."""

@@ -15,7 +15,8 @@ from tokverify.compare.expectation import agrees, is_name_of
 from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
 from tokverify.report.record import RecordedCase, RecordedChange, Recording
 from tokverify.system.output_file import require_outside_git, write_files
-from tokverify.texts.mode import Mode, Modes, mode_of
+from tokverify.texts.batch import encode_one
+from tokverify.texts.mode import Modes, mode_of
 from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def _record(modes: Modes, actual: Tokenizer, expected: Tokenizer, case: Case, ke
         ids = _reference_ids(modes, expected, case)
     except (EncodeError, UnsupportedError) as error:
         return RecordedCase(case, RecordedChange.NOT_RECORDED, message=f"{expected.name}: {error}")
-    agreed = _try_to_encode(actual, case.text, mode_of(case)) == ids
+    agreed = encode_one(actual, case.text, **mode_of(case)._asdict()) == list(ids)
     return RecordedCase(case, _change(case.expect.get(key), actual, ids), ids, model_agrees=agreed)
 
 
@@ -126,14 +127,6 @@ def _reference_ids(modes: Modes, expected: Tokenizer, case: Case) -> tuple[int, 
     if len(ids) > MAX_IDS:
         raise EncodeError(f"the text becomes {len(ids):,} tokens, more than the {MAX_IDS:,} that can be recorded")
     return ids
-
-
-def _try_to_encode(tokenizer: Tokenizer, text: str, mode: Mode) -> tuple[int, ...] | None:
-    """Encode a text; None if that fails."""
-    try:
-        return tuple(tokenizer.encode(text, **mode._asdict()))
-    except (EncodeError, UnsupportedError):
-        return None
 
 
 def _map_targets(suites: Sequence[Suite], directory: Path | None) -> dict[Path, Suite]:

@@ -11,9 +11,10 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
+from tokverify.errors import TokverifyError
 from tokverify.report.stats import SHORT_NUMBERS, ProbeResult, TextKind
 from tokverify.system.input_file import open_input, require_fetched
+from tokverify.texts.batch import encode_one
 from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -188,17 +189,9 @@ def compare_with_english(language_tokens: Mapping[str, int] | None) -> dict[str,
     return {language: count / english for language, count in language_tokens.items() if language != _ENGLISH}
 
 
-def encode(tokenizer: Tokenizer, text: str) -> list[int] | None:
-    """Encode a text without special tokens; None if that fails."""
-    try:
-        return tokenizer.encode(text, add_special=False, parse_special=False)
-    except (EncodeError, UnsupportedError):
-        return None
-
-
 def _count_digit_tokens(tokenizer: Tokenizer, number: int) -> int | None:
     """Count the tokens of a number; a token that is only an added space does not count."""
-    stripped = [tokenizer.token_bytes(id).strip(b" ") for id in encode(tokenizer, str(number)) or ()]
+    stripped = [tokenizer.token_bytes(id).strip(b" ") for id in encode_one(tokenizer, str(number)) or ()]
     parts = [part for part in stripped if part]
     return len(parts) if b"".join(parts) == str(number).encode() else None
 
@@ -211,7 +204,7 @@ def _test_indentation(tokenizer: Tokenizer) -> dict[int, int] | None:
 
 def _count_indentation_tokens(tokenizer: Tokenizer, width: int) -> int | None:
     """Count the tokens that hold any of `width` spaces between a newline and a letter."""
-    parts = [tokenizer.token_bytes(id) for id in encode(tokenizer, f"a\n{' ' * width}b") or ()]
+    parts = [tokenizer.token_bytes(id) for id in encode_one(tokenizer, f"a\n{' ' * width}b") or ()]
     decoded = b"".join(parts)
     if not decoded.endswith(b"a\n" + b" " * width + b"b"):
         return None
@@ -224,15 +217,15 @@ def _count_indentation_tokens(tokenizer: Tokenizer, width: int) -> int | None:
 
 
 def _test_trailing_space(tokenizer: Tokenizer) -> bool | None:
-    prompt, whole = encode(tokenizer, f"{_PROMPT} "), encode(tokenizer, f"{_PROMPT} {_ANSWER}")
-    bare = encode(tokenizer, _PROMPT)
+    prompt, whole = encode_one(tokenizer, f"{_PROMPT} "), encode_one(tokenizer, f"{_PROMPT} {_ANSWER}")
+    bare = encode_one(tokenizer, _PROMPT)
     if prompt is None or whole is None or prompt == bare:
         return None
     return whole[: len(prompt)] != prompt
 
 
 def _count_language_tokens(tokenizer: Tokenizer, unknown: Collection[int]) -> dict[str, int] | None:
-    encoded = {language: encode(tokenizer, text) for language, text in parallel_samples().items()}
+    encoded = {language: encode_one(tokenizer, text) for language, text in parallel_samples().items()}
     counts = {language: len(ids) for language, ids in encoded.items() if ids and not set(ids) & set(unknown)}
     return counts if _ENGLISH in counts else None
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.tokenizer import BatchEncoding, Tokenizer, why_hidden
+from tokverify.texts.batch import Encoded, encode_all
+from tokverify.texts.mode import Mode
+from tokverify.tokenizer import Tokenizer, why_hidden
 
 
 class IdsOnly:
@@ -26,20 +27,9 @@ class IdsOnly:
         """Encode a text to ids."""
         return self._tokenizer.encode(text, add_special=add_special, parse_special=parse_special)
 
-    def encode_many(
-        self, texts: Sequence[str], *, add_special: bool, parse_special: bool
-    ) -> Sequence[list[int] | EncodeError | UnsupportedError]:
+    def encode_many(self, texts: Sequence[str], *, add_special: bool, parse_special: bool) -> Sequence[Encoded]:
         """Encode texts, in one call if the tokenizer can."""
-        tokenizer = self._tokenizer
-        if isinstance(tokenizer, BatchEncoding):
-            return tokenizer.encode_many(texts, add_special=add_special, parse_special=parse_special)
-        return [self._try(text, add_special=add_special, parse_special=parse_special) for text in texts]
-
-    def _try(self, text: str, *, add_special: bool, parse_special: bool) -> list[int] | EncodeError | UnsupportedError:
-        try:
-            return self.encode(text, add_special=add_special, parse_special=parse_special)
-        except (EncodeError, UnsupportedError) as error:
-            return error
+        return encode_all(self._tokenizer, texts, [Mode(add_special, parse_special)] * len(texts))
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Decode ids to bytes."""

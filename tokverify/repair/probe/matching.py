@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.normalizer import escape_spaces
-from tokverify.errors import EncodeError, TokverifyError
+from tokverify.errors import TokverifyError
 from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.texts.batch import encode_one
 from tokverify.texts.frame import FRAMES, Frame, make_packs
 
 if TYPE_CHECKING:
@@ -193,15 +194,8 @@ def _choose(queries: Queries, character: str, variants: Sequence[tuple[set[int],
     runs = [character * length for length in range(2, _LONGEST_RUN)]
     # An ordinary token for spaces also matches a literal ▁.
     runs += [escape_spaces(run) for run in runs[:_RUNS] if character == " "]
-    encodings = [[_encode(encoder, run) for run in runs] for _, encoder in variants]
+    encodings = [[encode_one(encoder, run) or [] for run in runs] for _, encoder in variants]
     telling = [index for index in range(len(runs)) if len({tuple(ids[index]) for ids in encodings}) > 1][-_RUNS:]
     expected = queries.encode_all([runs[index] for index in telling])
     counts = [sum(ids[index] == other for index, other in zip(telling, expected, strict=True)) for ids in encodings]
     return variants[counts.index(max(counts))][0]
-
-
-def _encode(encoder: Encoder, text: str) -> list[int]:
-    try:
-        return encoder.encode(text, parse_special=False)
-    except EncodeError:
-        return []

@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from tokverify.engine.pre_search import PROBES
-from tokverify.errors import EncodeError
+from tokverify.texts.batch import encode_one
 
 if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
@@ -66,11 +66,4 @@ def _join_tokens(texts: Sequence[str | None]) -> Iterator[str]:
 
 def count_agreements(encoder: Encoder, samples: Sequence[Sample]) -> int:
     """Count the samples that a hypothesis encodes to the same ids."""
-    return sum(_encode(encoder, sample.text) == list(sample.ids) for sample in samples)
-
-
-def _encode(encoder: Encoder, text: str) -> list[int] | None:
-    try:
-        return encoder.encode(text, parse_special=False)
-    except EncodeError:
-        return None
+    return sum(encode_one(encoder, sample.text) == list(sample.ids) for sample in samples)
