@@ -214,7 +214,7 @@ def _added_by_class(config: Mapping[str, Any], name: str) -> Mapping[str, str | 
 
 
 def _writes_bos(path: Path, bos: str) -> bool:
-    markers = read_template(default_template(path) or "")
+    markers = read_template(default_template(path))
     if markers.mentions_bos:
         return True
     # subtle: models with ChatML often name <|im_start|> as BOS, which their templates write before each message.

@@ -50,7 +50,7 @@ def find_used_beyond(spec: TokenizerSpec, facts: Opened) -> list[int]:
     """
     if not (beyond := _beyond(spec, facts)):
         return []
-    ends = {*read_template(facts.chat_template or "").turn_ends, *EOT_TEXTS}
+    ends = {*read_template(facts.chat_template).turn_ends, *EOT_TEXTS}
     return [id for id in beyond if id == facts.special_ids.get("eos") or facts.pieces[id] in ends]
 
 

@@ -59,7 +59,8 @@ def find_inner_ends(settings: Settings, template: str | None, named: frozenset[i
         id = settings.special_ids.get(role)
         piece = settings.pieces[id] if id is not None else ""
         if id is not None and id not in named and (piece in ALWAYS_SHOWN_TEXTS or ends_no_turn(piece, template)):
-            found.append(InnerEnd(role, id, _find_turn_end(settings, template, id)))
+            ends = read_template(template).missing_ends(settings.ids, settings.eog_ids - {id})
+            found.append(InnerEnd(role, id, next(iter(ends), None)))
     return found
 
 
@@ -74,13 +75,6 @@ def ends_no_turn(piece: str, template: str | None) -> bool:
     # A token that also follows a value, such as the content of a message, may be an end.
     follows_value = any(layout[max(0, place - _WIDTH) : place].rstrip().endswith(_VALUE) for place in places)
     return not follows_value and any(_is_in_header(layout, place, piece) for place in places)
-
-
-def _find_turn_end(settings: Settings, template: str | None, wrong: int) -> int | None:
-    markers = read_template(template or "")
-    ends = [settings.ids[text] for text in markers.turn_ends if text in settings.ids]
-    others = settings.eog_ids - {wrong}
-    return None if "eos_token" in markers.template or not others.isdisjoint(ends) else next(iter(ends), None)
 
 
 def begins_answers(piece: str, template: str | None) -> bool:

@@ -6,6 +6,7 @@ A template is a Jinja program. It is not run here: anything it can write is amon
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tokverify.texts.token_text import STRONG, is_marker
@@ -45,6 +46,11 @@ class TemplateMarkers:
         """Whether the template uses the BOS token."""
         return "bos_token" in self.template
 
+    def missing_ends(self, ids: Mapping[str, int], eog_ids: frozenset[int]) -> list[int]:
+        """Return the ids of the ends of a turn; none if a generation ends at one of them, or the template names EOS."""
+        ends = [ids[text] for text in self.turn_ends if text in ids]
+        return ends if "eos_token" not in self.template and eog_ids.isdisjoint(ends) else []
+
     def count_leading(self, bos: str) -> int:
         """Count how many times the template starts by writing `bos`, as a variable or as a text: 0, 1 or 2."""
         count, rest = 0, self.template
@@ -68,9 +74,9 @@ def looks_like_end(text: str) -> bool:
     return _END.search(text) is not None and _NO_END.search(text) is None
 
 
-def read_template(template: str) -> TemplateMarkers:
-    """Find the markers in a template."""
-    template = _remove_comments(template[:MAX_TEMPLATE])
+def read_template(template: str | None) -> TemplateMarkers:
+    """Find the markers in a template, if there is one."""
+    template = _remove_comments((template or "")[:MAX_TEMPLATE])
     markers = list(dict.fromkeys(ANY.findall(template)))
     strong = tuple(text for text in markers if is_marker(text))
     return TemplateMarkers(

@@ -240,8 +240,8 @@ def find_end_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[Tok
 def _select_turn_ends(ids: Iterable[int], tokenizer: Tokenizer) -> list[int]:
     """Return those of some tokens with which the chat template ends a turn; none if it leaves that to EOS."""
     spec = tokenizer.declared_spec() if isinstance(tokenizer, Declaring) else None
-    markers = read_template(spec.chat_template or "") if spec else None
-    if spec is None or markers is None or _EOS_VARIABLE.search(markers.template):
+    markers = read_template(spec.chat_template if spec else None)
+    if spec is None or _EOS_VARIABLE.search(markers.template):
         return []
     return [id for id in ids if spec.tokens[id] in markers.turn_ends]
 

@@ -211,8 +211,8 @@ def _named_later(spec: TokenizerSpec, facts: Opened) -> list[int]:
         return []
     if len(_reserved_among(ids, spec.tokens, reference)) < len(ids):
         return []
-    markers = [read_template(template) for template in (spec.chat_template, facts.chat_template) if template]
-    used = {*EOG_TEXTS, *(text for each in markers for text in (*each.strong, *each.weak, *each.turn_ends))}
+    markers = map(read_template, (spec.chat_template, facts.chat_template))
+    used = {*EOG_TEXTS, *(text for each in markers for text in (*each.strong, *each.weak))}
     roles = {*facts.special_ids.values(), *spec.special_ids.values()}
     return [] if any(id in roles or reference[id] in used for id in ids) else ids
 
@@ -388,7 +388,7 @@ def _written_tokens(spec: TokenizerSpec, facts: Opened) -> frozenset[str]:
     Texts such as `<think>` may be plain text: they are no evidence if the reference's template writes them, too, or if
     nothing shows what it writes.
     """
-    markers, theirs = read_template(spec.chat_template or ""), read_template(facts.chat_template or "")
+    markers, theirs = read_template(spec.chat_template), read_template(facts.chat_template)
     weak = set(markers.weak) - {*theirs.strong, *theirs.weak} if facts.chat_template else set[str]()
     written = {*markers.strong, *weak}
     types = types_of(spec)

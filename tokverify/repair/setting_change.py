@@ -137,7 +137,7 @@ def _is_end_anyway(evidence: Evidence, ours: int | None, theirs: int) -> bool:
     exchanged = (role for role, id in evidence.spec.special_ids.items() if id == theirs)
     if any(facts.special_ids.get(role) == ours for role in exchanged):
         return False
-    turn_ends = read_template(evidence.spec.chat_template or "").turn_ends
+    turn_ends = read_template(evidence.spec.chat_template).turn_ends
     if facts.lists_all_roles and actual.piece(ours) not in turn_ends:
         return False
     return both_end(actual, expected, ours, theirs)

@@ -39,8 +39,7 @@ def missing_turn_end(subject: Subject) -> Iterator[Finding]:
     """
     settings = subject.settings
     yield from _check_eos(settings)
-    ends = [settings.ids[text] for text in subject.markers.turn_ends if text in settings.ids]
-    if ends and "eos_token" not in subject.markers.template and settings.eog_ids.isdisjoint(ends):
+    if ends := subject.markers.missing_ends(settings.ids, settings.eog_ids):
         message = (
             f"the chat template ends turns with {list_tokens(ends, settings.pieces)}, which does not end a generation"
         )

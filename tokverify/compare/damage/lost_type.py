@@ -25,7 +25,7 @@ def find_lost_types(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiffe
     if not isinstance(actual, Encoder) or not isinstance(reference, Encoder):
         return
     ours, theirs = actual.settings, reference.settings
-    written = read_template(reference.spec.chat_template or "").strong
+    written = read_template(reference.spec.chat_template).strong
     ids = [theirs.ids[text] for text in written if text in theirs.ids and ours.ids.get(text) == theirs.ids[text]]
     lost = [
         id

@@ -32,8 +32,7 @@ def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Opened)
         yield from _ordinary_end(encoder, facts)
         yield from _other_ordinary_ends(encoder, facts)
         yield from _inner_ends(encoder, facts)
-    if encoder is not None and spec.chat_template is not None:
-        yield from _turn_end(spec, encoder)
+        yield from _turn_end(encoder)
 
 
 def _byte_tokens(spec: TokenizerSpec) -> Iterator[TokenizerChange]:
@@ -93,17 +92,15 @@ def _inner_ends(encoder: Encoder, facts: Opened) -> Iterator[TokenizerChange]:
         yield unassign_role(role) if end is None else assign_role(encoder.spec, role, end, confirmed=False)
 
 
-def _turn_end(spec: TokenizerSpec, encoder: Encoder) -> Iterator[TokenizerChange]:
+def _turn_end(encoder: Encoder) -> Iterator[TokenizerChange]:
     """Declare the token that ends a turn in the chat template, if it does not end a generation."""
-    settings, markers = encoder.settings, read_template(spec.chat_template or "")
-    ends = [settings.ids[text] for text in markers.turn_ends if text in settings.ids]
-    if not ends or "eos_token" in markers.template or not settings.eog_ids.isdisjoint(ends):
-        return
-    yield assign_role(encoder.spec, "eot", ends[0], confirmed=False)
+    settings = encoder.settings
+    for end in read_template(encoder.spec.chat_template).missing_ends(settings.ids, settings.eog_ids)[:1]:
+        yield assign_role(encoder.spec, "eot", end, confirmed=False)
 
 
 def begins_with_bos(encoder: Encoder) -> bool:
     """Whether the chat template begins with BOS."""
     settings = encoder.settings
     bos = settings.special_ids.get("bos")
-    return bos is not None and read_template(encoder.spec.chat_template or "").count_leading(settings.pieces[bos]) > 0
+    return bos is not None and read_template(encoder.spec.chat_template).count_leading(settings.pieces[bos]) > 0
