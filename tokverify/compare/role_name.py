@@ -14,8 +14,8 @@ from tokverify.texts.token_text import is_marker
 
 BEGINNING = ("bos", "cls")
 ENDING = ("eos", "eot", "eom", "sep")
-TURN_BEGINNINGS = ("<|im_start|>", "<start_of_turn>", "<|start_header_id|>", "<|turn>")
-"""The tokens with which the templates of common models begin each message."""
+TURN_BEGINNINGS = ("<|im_start|>", "<start_of_turn>", "<|start_header_id|>", "<|turn>", "<|startoftranscript|>")
+"""The tokens with which the templates of common models begin each message, and Whisper a transcript."""
 _ROLES: Mapping[tuple[str, ...], tuple[str, ...]] = {
     (
         "<s>",
@@ -28,6 +28,7 @@ _ROLES: Mapping[tuple[str, ...], tuple[str, ...]] = {
         "<BOS_TOKEN>",
         "<|begin_of_text|>",
         "<|startoftext|>",
+        "<｜begin▁of▁sentence｜>",
         "[CLS]",
     ): BEGINNING,
     TURN_BEGINNINGS: BEGINNING,
@@ -48,10 +49,7 @@ _ROLES: Mapping[tuple[str, ...], tuple[str, ...]] = {
 """Texts of tokens -> the roles to which such a token belongs. A neutral text such as `<|endoftext|>` fits all."""
 ROLES_BY_NAME: Mapping[str, tuple[str, ...]] = {text: roles for texts, roles in _ROLES.items() for text in texts}
 """The same, by text."""
-BEGINNINGS = frozenset(
-    [text for text, roles in ROLES_BY_NAME.items() if roles == BEGINNING]
-    + ["<|startoftranscript|>", "<｜begin▁of▁sentence｜>"]
-)
+BEGINNINGS = frozenset(text for text, roles in ROLES_BY_NAME.items() if roles == BEGINNING)
 """The texts of tokens that mark a beginning and no end, also of those that are not added to every text."""
 NEVER_ENDS: Mapping[str, str] = dict.fromkeys(BEGINNINGS, "marks a beginning") | {
     text: "is named as padding" for text, roles in ROLES_BY_NAME.items() if roles[0] == "pad"

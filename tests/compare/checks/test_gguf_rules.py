@@ -176,8 +176,6 @@ TRIGGERS = [
     ("TV112", replace(BPE, chat_template=f"{CHATML}{{{{ '<|media_pad|>' }}}}"), WARNING, '"<|media_pad|>"'),
     ("TV112", replace(BPE, chat_template=f"{CHATML}{{{{ '<|tool_sep|>' }}}}"), WARNING, '"<|tool_sep|>"'),
     ("TV112", replace(BPE, chat_template=f"{CHATML}{{{{ '<|tool_sep|>' }}}}<|sep|>"), ERROR, '"<|tool_sep|>"'),
-    ("TV113", replace(BPE, special_ids={"eos": 260}), ERROR, "a token that marks a beginning"),
-    ("TV113", replace(SPM, special_ids={"bos": 2, "eos": 1}), ERROR, 'EOS is 1 "<s>"'),
     (
         "TV113",
         bpe_spec(
@@ -201,6 +199,8 @@ TRIGGERS = [
         ERROR,
         '2 "</s>", which is usually the name of the eos token',
     ),
+    ("TV121", replace(BPE, special_ids={"eos": 260}), ERROR, 'eos is 260 "<|im_start|>", which begins a turn'),
+    ("TV121", replace(SPM, special_ids={"bos": 2, "eos": 1}), ERROR, 'eos is 1 "<s>", which is usually the name'),
     (
         "TV121",
         replace(SPM, special_ids={"bos": 2, "eos": 1, "pad": 2}),

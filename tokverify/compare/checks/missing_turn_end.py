@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tokverify.compare.repair import key_of, set_special_id
-from tokverify.compare.role_name import BEGINNINGS
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
-from tokverify.engine.family import Settings
 from tokverify.report.finding import ERROR, Finding
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.text.wording import list_tokens, quote
@@ -20,8 +18,7 @@ def missing_turn_end(subject: Subject) -> Iterator[Finding]:
 
     What it does:
         Determines the tokens that end a generation as llama.cpp does (EOS, EOT, EOM, and tokens recognized by their
-        text), and expects one of the tokens that end a turn in the chat template among them. Also checks that EOS
-        itself is among them, and that EOS is not a token that marks a beginning.
+        text), and expects EOS and one of the tokens that end a turn in the chat template among them.
 
     Why it is bad:
         The model ends its turn and nothing stops it: it continues, writes the user's turns too, and stops when the
@@ -38,22 +35,13 @@ def missing_turn_end(subject: Subject) -> Iterator[Finding]:
         neomjs/neo#14015, unslothai/unsloth#468
     """
     settings = subject.settings
-    yield from _check_eos(settings)
+    eos = settings.special_ids.get("eos")
+    if eos is not None and eos not in settings.eog_ids:
+        piece = quote(settings.pieces[eos])
+        message = f"EOS is {eos} {piece}, which does not end a generation in llama.cpp with this vocabulary"
+        yield Finding(ERROR, message, ids=(eos,), keys=(key_of("eos"),))
     if ends := subject.markers.missing_ends(settings.ids, settings.eog_ids):
         message = (
             f"the chat template ends turns with {list_tokens(ends, settings.pieces)}, which does not end a generation"
         )
         yield Finding(ERROR, message, tuple(ends), (CHAT_TEMPLATE, key_of("eot")), set_special_id("eot", ends[0]))
-
-
-def _check_eos(settings: Settings) -> Iterator[Finding]:
-    eos, bos = settings.special_ids.get("eos"), settings.special_ids.get("bos")
-    if eos is None:
-        return
-    piece = quote(settings.pieces[eos])
-    if eos not in settings.eog_ids:
-        message = f"EOS is {eos} {piece}, which does not end a generation in llama.cpp with this vocabulary"
-        yield Finding(ERROR, message, ids=(eos,), keys=(key_of("eos"),))
-    if settings.pieces[eos] in BEGINNINGS and eos != bos:
-        message = f"EOS is {eos} {piece}, a token that marks a beginning"
-        yield Finding(ERROR, message, (eos,), (key_of("eos"),), set_special_id("eos"))
