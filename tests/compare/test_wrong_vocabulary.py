@@ -19,7 +19,7 @@ from tokverify.errors import TokverifyError
 from tokverify.references import open_reference as find_reference
 from tokverify.report.run import failing_differences
 from tokverify.report.tokenizer_difference import Origin
-from tokverify.sources.gguf.declaration import Declaration
+from tokverify.sources.gguf.declaration import Declaration, read_declaration
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.sentencepiece.reader import read_spec
 from tokverify.spec import TokenizerSpec
@@ -151,6 +151,14 @@ def test_the_places_are_quoted(tmp_path: Path):
     assert found.sentence in [each.message for each in findings("TV208", subject)]
 
 
+@pytest.mark.parametrize(("write", "place"), [(write_bpe, "tokenizer_config.json"), (write_spm, "tokenizer.model")])
+def test_a_rule_quotes_the_places(tmp_path: Path, write, place: str):
+    model, reference = write(tmp_path)
+    subject = Subject(read_declaration(model), OpenedReference(find_reference(reference / "tokenizer.json")))
+    (message,) = [each.message for each in findings("TV208", subject) if place in each.message]
+    assert f"of {place} have another token in tokenizer.json" in message
+
+
 def test_a_model_that_agrees_with_the_tokenizer_json_is_right(tmp_path: Path):
     _, reference = write_bpe(tmp_path)
     tokens = [text for text in good_bpe().tokens if text != "<|im_start|>"]
@@ -168,4 +176,6 @@ def test_what_was_renamed_on_purpose_does_not_count(tmp_path: Path):
     write_json(tmp_path / "ref" / "tokenizer.json", replace(spec, tokens=renamed))
     config = {"added_tokens_decoder": {str(renamed.index("<new>")): {"content": "<new>"}}}
     (tmp_path / "ref" / "tokenizer_config.json").write_text(json.dumps(config))
-    assert find_wrong_vocabulary(spec.tokens, find_reference(tmp_path / "ref" / "tokenizer.json").tokenizer) is None
+    found = find_reference(tmp_path / "ref" / "tokenizer.json")
+    assert find_wrong_vocabulary(spec.tokens, found.tokenizer) is None
+    assert findings("TV208", Subject(Declaration(spec=spec), OpenedReference(found))) == []

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tokverify.compare.contradiction import adds_space, find_contradictions, model_beside
+from tokverify.compare.contradiction import adds_space, find_contradictions, find_other_vocabularies, model_beside
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import NotEvaluatedError, Subject
-from tokverify.errors import TokverifyError
 from tokverify.report.finding import WARNING, Finding
 from tokverify.sources.config import added_tokens, token_text
-from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import list_tokens, plural
 from tokverify.tokenizer import DocumentHolding
 
@@ -29,8 +27,8 @@ def contradictory_reference(subject: Subject) -> Iterator[Finding]:
         flags, and the BOS that the chat template writes), the space before a text (`add_prefix_space` of Llama's class,
         and `legacy` beside a sentencepiece model), special tokens, ids and flags of added tokens, lowercasing, and
         where a text is cut off; and looks for `dropout`. With special_tokens_map.json and generation_config.json:
-        special tokens, and the end of a generation. With a sentencepiece model: the space before a text, and the
-        pieces.
+        special tokens, and the end of a generation. With a sentencepiece model: the space before a text. With that and
+        a vocab.json: the ids of tokens, of which each must have one of its own.
 
     Why it is bad:
         Which of two contradicting files is used depends on the program and its version, so there is no correct answer
@@ -54,7 +52,8 @@ def contradictory_reference(subject: Subject) -> Iterator[Finding]:
         raise NotEvaluatedError(
             "there is neither a tokenizer_config.json nor a sentencepiece model beside the reference"
         )
-    for contradiction in find_contradictions(subject.expected):
+    found = [*find_contradictions(subject.expected), *find_other_vocabularies(subject.expected)]
+    for contradiction in dict.fromkeys(found):
         yield Finding(WARNING, contradiction.sentence, ids=contradiction.ids)
     if isinstance(subject.expected, DocumentHolding):
         yield from _check_flags(subject)
@@ -62,7 +61,7 @@ def contradictory_reference(subject: Subject) -> Iterator[Finding]:
         yield from _check_truncation(subject)
         yield from _check_dropout(subject)
         if model is not None:
-            yield from _check_pieces(subject, model)
+            yield from _check_prefix(subject, model)
 
 
 def _check_flags(subject: Subject) -> Iterator[Finding]:
@@ -112,26 +111,10 @@ def _check_dropout(subject: Subject) -> Iterator[Finding]:
         yield Finding(WARNING, f"{message}; it is for training, and tokverify turns it off")
 
 
-def _check_pieces(subject: Subject, path: Path) -> Iterator[Finding]:
+def _check_prefix(subject: Subject, path: Path) -> Iterator[Finding]:
     from tokverify.sources.sentencepiece.reader import read_spec
 
-    try:
-        model = read_spec(path)
-    except TokverifyError as error:
-        raise NotEvaluatedError(str(error)) from error
-    other = [id for id, piece in enumerate(model.tokens) if not _is_same(subject, id, piece)]
-    if other:
-        shown = list_tokens(other, model.tokens)
-        message = f"{plural(len(other), 'piece')} of {path.name} differ from tokenizer.json: {shown}"
-        yield Finding(WARNING, message, ids=tuple(other))
-    yield from _check_prefix(subject, model, path)
-
-
-def _is_same(subject: Subject, id: int, piece: str) -> bool:
-    return subject.expected.piece(id).replace("▁", " ") == piece.replace("▁", " ")
-
-
-def _check_prefix(subject: Subject, model: TokenizerSpec, path: Path) -> Iterator[Finding]:
+    model = read_spec(path)
     if bool(adds_space(subject.expected)) != model.add_space_prefix:
         declared = str(model.add_space_prefix).lower()
         message = f"{path.name} has add_dummy_prefix {declared}, but tokenizer.json does the opposite"
