@@ -15,7 +15,7 @@ from tokverify.engine.families import find_family
 from tokverify.engine.family import Affixes, Ranking, Settings
 from tokverify.engine.piece_index import index_pieces
 from tokverify.repair import cost
-from tokverify.repair.change import TokenizerChange
+from tokverify.repair.change import TokenizerChange, set_field
 from tokverify.repair.setting_change import AFFIX_FLAGS, is_in_doubt
 from tokverify.report.run import NEARLY_ALL
 from tokverify.spec import TokenizerSpec, pieces_made_by
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
     from tokverify.repair.evidence import Evidence
 
-_NO_CHARSMAP = "removing the charsmap (tokenizer.ggml.precompiled_charsmap)"
 _SAMPLE = 20_000
 """So many merges show in which order all of them are."""
 
@@ -61,22 +60,13 @@ def mistyped_values(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Copy the reference's charsmap, or remove ours."""
-    reference = evidence.facts.spec
-    if reference is not None and reference.charsmap != evidence.spec.charsmap:
-        charsmap = reference.charsmap
-        yield TokenizerChange(
-            kind="charsmap",
-            sentence=f"using the reference's charsmap of {len(charsmap):,} bytes" if charsmap else _NO_CHARSMAP,
-            cost=cost.discount(cost.CHARSMAP, confirmed=True),
-            transform=lambda spec: replace(spec, charsmap=charsmap),
-        )
-    elif reference is None and evidence.spec.charsmap:
-        yield TokenizerChange(
-            kind="charsmap",
-            sentence=_NO_CHARSMAP,
-            cost=cost.CHARSMAP,
-            transform=lambda spec: replace(spec, charsmap=None),
-        )
+    reference, current = evidence.facts.spec, evidence.spec.charsmap
+    charsmap = reference.charsmap if reference else None
+    if charsmap != current and (reference or current):
+        sentence = "removing the charsmap (tokenizer.ggml.precompiled_charsmap)"
+        if charsmap:
+            sentence = f"using the reference's charsmap of {len(charsmap):,} bytes"
+        yield set_field("charsmap", charsmap, sentence, cost.discount(cost.CHARSMAP, confirmed=reference is not None))
 
 
 def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
@@ -88,12 +78,8 @@ def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     if reference is not None and _ranks_as_merges(evidence.spec, reference):
         return
-    yield TokenizerChange(
-        kind="merges",
-        sentence=f"using the reference's {len(expected):,} merges ({compare_merges(current or (), expected)})",
-        cost=cost.discount(cost.MERGES, confirmed=True),
-        transform=lambda spec: replace(spec, merges=expected),
-    )
+    sentence = f"using the reference's {len(expected):,} merges ({compare_merges(current or (), expected)})"
+    yield set_field("merges", expected, sentence, cost.discount(cost.MERGES, confirmed=True))
 
 
 def compare_merges(current: Sequence[str], expected: Sequence[str]) -> str:
@@ -129,12 +115,8 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
     else:
         return
     expected += rest
-    yield TokenizerChange(
-        kind="scores",
-        sentence=f"using {description} ({_compare_scores(evidence, expected)})",
-        cost=cost.discount(cost.SCORES, confirmed=True),
-        transform=lambda spec: replace(spec, scores=expected),
-    )
+    sentence = f"using {description} ({_compare_scores(evidence, expected)})"
+    yield set_field("scores", expected, sentence, cost.discount(cost.SCORES, confirmed=True))
 
 
 def _ranks_alike(actual: Encoder, reference: TokenizerSpec) -> bool:

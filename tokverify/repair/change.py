@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 
 from tokverify.engine.deviating_encoder import DeviatingEncoder
 from tokverify.engine.deviation import Deviation
@@ -95,6 +95,11 @@ class TokenizerChange:
         if self.deviation:
             return DeviatingEncoder(changed, self.deviation, model, settings)
         return Encoder(changed, settings=settings, model=model)
+
+
+def set_field(name: str, value: object, sentence: str, cost: float) -> TokenizerChange:
+    """Return the change that gives one field of the declaration another value."""
+    return TokenizerChange(kind=name, sentence=sentence, cost=cost, transform=partial(replace, **{name: value}))
 
 
 def require_loadable(spec: TokenizerSpec) -> None:

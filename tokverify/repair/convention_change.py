@@ -7,8 +7,6 @@ sentencepiece token scores no higher than the one before it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from math import log
 from typing import TYPE_CHECKING
@@ -17,7 +15,7 @@ from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.family import Alphabet, Ranking
 from tokverify.repair import cost
 from tokverify.repair.array_change import compare_merges
-from tokverify.repair.change import TokenizerChange
+from tokverify.repair.change import TokenizerChange, set_field
 from tokverify.repair.probe.convention import all_splits, byte_level_merges, read_charsmaps
 from tokverify.repair.token_patch import kind_of, types_of
 from tokverify.spec import TokenizerSpec, TokenType
@@ -44,7 +42,7 @@ def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     if restored := _restore_merges(_lost_pieces(evidence), current):
         sentence = f"adding {plural(len(restored), 'merge')} for tokens that have none, but are used by the reference"
-        yield _set_merges(current + restored, sentence)
+        yield set_field("merges", current + restored, sentence, cost.CONVENTIONAL_ARRAY)
     recover = byte_level_merges if family.alphabet is Alphabet.BYTE_LEVEL else all_splits
     implied = recover(spec, [id for id, _ in _normal_tokens(spec)])
     yield from _merge_changes(current, implied)
@@ -55,10 +53,11 @@ def _merge_changes(current: list[str], implied: list[str]) -> Iterator[Tokenizer
     missing = [merge for merge in implied if merge not in known]
     if implied and implied != current:
         sentence = f"using the {len(implied):,} merges implied by the order of the tokens"
-        yield _set_merges(implied, f"{sentence} ({compare_merges(current, implied)})")
+        sentence += f" ({compare_merges(current, implied)})"
+        yield set_field("merges", implied, sentence, cost.CONVENTIONAL_ARRAY)
     if current and missing and current + missing != implied:
         sentence = f"adding {plural(len(missing), 'merge')} implied by the order of the tokens"
-        yield _set_merges(current + missing, sentence)
+        yield set_field("merges", current + missing, sentence, cost.CONVENTIONAL_ARRAY)
 
 
 def _lost_pieces(evidence: Evidence) -> list[str]:
@@ -98,15 +97,6 @@ def _apply_merges(piece: str, ranks: Mapping[str, int]) -> list[str]:
         _, at = min(pairs)
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
     return parts
-
-
-def _set_merges(merges: Sequence[str], sentence: str) -> TokenizerChange:
-    return TokenizerChange(
-        kind="merges",
-        sentence=sentence,
-        cost=cost.CONVENTIONAL_ARRAY,
-        transform=lambda spec: replace(spec, merges=merges),
-    )
 
 
 def _follow_ids(spec: TokenizerSpec, merges: Sequence[str]) -> bool:
@@ -156,12 +146,8 @@ def _logarithms(spec: TokenizerSpec, ids: Sequence[int]) -> Iterator[TokenizerCh
     scores = [float(score) for score in spec.scores or ()]
     if ids and all(0 < scores[id] <= 1 for id in ids):
         new = [log(score) if score > 0 else score for score in scores]
-        yield TokenizerChange(
-            kind="scores",
-            sentence="using the logarithms of the scores, which are probabilities",
-            cost=cost.REWRITTEN_SCORES,
-            transform=lambda spec: replace(spec, scores=new),
-        )
+        sentence = "using the logarithms of the scores, which are probabilities"
+        yield set_field("scores", new, sentence, cost.REWRITTEN_SCORES)
 
 
 def _negated_scores(spec: TokenizerSpec, ids: Sequence[int]) -> Iterator[TokenizerChange]:
@@ -169,12 +155,8 @@ def _negated_scores(spec: TokenizerSpec, ids: Sequence[int]) -> Iterator[Tokeniz
     scores = [float(score) for score in spec.scores or ()]
     positive = sum(scores[id] > 0 for id in ids)
     if positive > len(ids) // 2:
-        yield TokenizerChange(
-            kind="scores",
-            sentence="negating the scores, most of which are positive",
-            cost=cost.REWRITTEN_SCORES,
-            transform=lambda spec: replace(spec, scores=[-score for score in scores]),
-        )
+        sentence = "negating the scores, most of which are positive"
+        yield set_field("scores", [-score for score in scores], sentence, cost.REWRITTEN_SCORES)
 
 
 def _set_scores(
@@ -188,12 +170,7 @@ def _set_scores(
     for rank, id in enumerate(ids):
         new[id] = falling[rank] if falling else -float(rank)
     if ranked != sorted(set(ranked), reverse=True) and new != old:
-        yield TokenizerChange(
-            kind="scores",
-            sentence=sentence,
-            cost=cost.CONVENTIONAL_ARRAY,
-            transform=lambda spec: replace(spec, scores=new),
-        )
+        yield set_field("scores", new, sentence, cost.CONVENTIONAL_ARRAY)
 
 
 def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
@@ -206,12 +183,8 @@ def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
 
     for rule, charsmap in read_charsmaps():
         if charsmap != spec.charsmap:
-            yield TokenizerChange(
-                kind="charsmap",
-                sentence=f"using the charsmap {rule} of sentencepiece {sentencepiece.__version__}",
-                cost=cost.CONVENTIONAL_ARRAY,
-                transform=partial(replace, charsmap=charsmap),
-            )
+            sentence = f"using the charsmap {rule} of sentencepiece {sentencepiece.__version__}"
+            yield set_field("charsmap", charsmap, sentence, cost.CONVENTIONAL_ARRAY)
 
 
 def models(evidence: Evidence) -> Iterator[TokenizerChange]:
@@ -230,9 +203,5 @@ def models(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 
 def _set_model(spec: TokenizerSpec, model: str, reason: str, cost: float) -> TokenizerChange:
-    return TokenizerChange(
-        kind="model",
-        sentence=f"setting the model to {model} instead of {spec.model}{reason} (tokenizer.ggml.model)",
-        cost=cost,
-        transform=partial(replace, model=model),
-    )
+    sentence = f"setting the model to {model} instead of {spec.model}{reason} (tokenizer.ggml.model)"
+    return set_field("model", model, sentence, cost)
