@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from tokverify.render.document import (
     NOUNS,
@@ -33,7 +33,7 @@ from tokverify.report.finding import Finding, Severity
 from tokverify.report.known_difference import KnownDifference
 from tokverify.text.sequence import group_values
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import plural
+from tokverify.text.wording import list_ranges, plural
 
 _OUTCOMES = {0: "Passed", 1: "Failed"}
 _MAX_RANGES = 12
@@ -111,7 +111,7 @@ def _describe_finding(finding: Finding, *, verbose: bool) -> Iterator[Block]:
     yield Paragraph(message(finding.message))
     yield from (Paragraph(message(refusal, Style.NOTICE)) for refusal in finding.refusals)
     if finding.ids:
-        yield Paragraph(Span(f"ids {_list_ranges(finding.ids, None if verbose else _MAX_RANGES)}", Style.DIM))
+        yield Paragraph(Span(f"ids {list_ranges(finding.ids, None if verbose else _MAX_RANGES)}", Style.DIM))
     if finding.keys:
         keys: list[Span] = []
         for key in finding.keys:
@@ -246,20 +246,6 @@ def verdict(report: AuditReport) -> str:
     if report.reference is None:
         parts.append(WITHOUT_REFERENCE)
     return "; ".join(parts)
-
-
-def _list_ranges(ids: Iterable[int], limit: int | None = None) -> str:
-    """List ids in ascending order as ranges, such as `4-18, 30`; after `limit` ranges, only count the remaining ids."""
-    ranges: list[list[int]] = []
-    for id in sorted(set(ids)):
-        if ranges and id == ranges[-1][1] + 1:
-            ranges[-1][1] = id
-        else:
-            ranges.append([id, id])
-    shown = ranges[:limit]
-    left_out = sum(last - first + 1 for first, last in ranges[len(shown) :])
-    text = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in shown)
-    return f"{text} and {left_out:,} more" if left_out else text
 
 
 def acceptance(entry: KnownDifference) -> str:

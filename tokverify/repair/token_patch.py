@@ -15,7 +15,7 @@ from tokverify.engine.normalizer import unescape_spaces
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.repair.change import TokenizerChange
 from tokverify.spec import TokenizerSpec, TokenType
-from tokverify.text.wording import quote
+from tokverify.text.wording import list_ranges, quote
 from tokverify.texts.token_text import is_padding
 
 _Value = TypeVar("_Value")
@@ -76,7 +76,7 @@ def kind_of(text: str) -> str:
 def name_tokens(ids: Collection[int], spec: TokenizerSpec) -> str:
     """Name a single token by its text, several tokens by their ids."""
     if len(ids) > 1:
-        return f"{len(ids):,} tokens (ids {_id_ranges(ids)})"
+        return f"{len(ids):,} tokens (ids {list_ranges(ids, _SHOWN_RANGES)})"
     id = next(iter(ids))
     return f"token {id} {quote(spec.tokens[id]) if id < len(spec.tokens) else '(new)'}"
 
@@ -93,18 +93,6 @@ def name_tokens_and_kinds(ids: Collection[int], spec: TokenizerSpec) -> str:
         example = next(spec.tokens[id] for id in sorted(ids) if kind_of(spec.tokens[id]) == _TAGS)
         shown[shown.index(_TAGS)] = f"tags such as {quote(example)}"
     return f"{names.removesuffix(')')}, {', '.join(shown)})"
-
-
-def _id_ranges(ids: Iterable[int]) -> str:
-    """Format ids as ranges, such as `138-167, 200`, at most `_SHOWN_RANGES` of them."""
-    ranges: list[list[int]] = []
-    for id in sorted(ids):
-        if ranges and id == ranges[-1][1] + 1:
-            ranges[-1][1] = id
-        else:
-            ranges.append([id, id])
-    shown = [f"{first}-{last}" if last > first else str(first) for first, last in ranges[:_SHOWN_RANGES]]
-    return ", ".join([*shown, "..."] if len(ranges) > _SHOWN_RANGES else shown)
 
 
 def patch_tokens(patches: Patches, kind: str, sentence: str, cost: float) -> TokenizerChange:

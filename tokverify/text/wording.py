@@ -71,6 +71,20 @@ def list_tokens(ids: Iterable[int], pieces: Sequence[str] | Mapping[int, str]) -
     return list_items(ids, show=lambda id: f"{id} {quote(pieces[id], mark_spaces=True)}")
 
 
+def list_ranges(ids: Iterable[int], most: int | None = None) -> str:
+    """List ids in ascending order as ranges, such as `4-18, 30`; after `most` ranges, only count the remaining ids."""
+    ranges: list[list[int]] = []
+    for id in sorted(set(ids)):
+        if ranges and id == ranges[-1][1] + 1:
+            ranges[-1][1] = id
+        else:
+            ranges.append([id, id])
+    shown = ranges[:most]
+    left_out = sum(last - first + 1 for first, last in ranges[len(shown) :])
+    text = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in shown)
+    return f"{text} and {left_out:,} more" if left_out else text
+
+
 def list_alternatives(items: Iterable[str]) -> str:
     """Join items of which one applies, as in `a`, `a or b` and `a, b, or c`."""
     *others, last = items

@@ -127,22 +127,22 @@ class Cursor:
 
     def string(self, limit: int = _MAX_STRING) -> str:
         """Read one string of at most `limit` bytes; bytes that are not UTF-8 become lone surrogates."""
-        length = self.uint64()
-        if length > self.left:
-            raise self.truncated(f"a string of {length} bytes cannot fit")
-        if length > limit:
-            raise self.damaged(f"a string of {length} bytes exceeds the limit of {limit}")
+        length = self._string_length(limit)
         self._keep(length)
         return str(self.take(length), "utf-8", "surrogateescape")
 
     def skip_string(self) -> None:
         """Skip one string."""
+        length = self._string_length(_MAX_STRING)
+        self.position += length
+
+    def _string_length(self, limit: int) -> int:
         length = self.uint64()
         if length > self.left:
             raise self.truncated(f"a string of {length} bytes cannot fit")
-        if length > _MAX_STRING:
-            raise self.damaged(f"a string of {length} bytes exceeds the limit of {_MAX_STRING}")
-        self.position += length
+        if length > limit:
+            raise self.damaged(f"a string of {length} bytes exceeds the limit of {limit}")
+        return length
 
     def skip_strings(self, count: int) -> None:
         """Skip `count` strings."""
