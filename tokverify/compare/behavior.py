@@ -7,13 +7,11 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from tokverify.compare.affix import affixes_of
 from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.unicode_version import has_unassigned
 from tokverify.errors import EncodeError
 from tokverify.report.finding import ERROR, Severity
-from tokverify.texts.batch import NotComparedError
 from tokverify.texts.mode import Mode
 
 _MAX_LENGTH = 400
@@ -89,15 +87,3 @@ def require_parsing(subject: Subject) -> None:
     """
     if not subject.expected.parses_special:
         raise NotEvaluatedError(f"{subject.expected.name} does not recognize special tokens in a text")
-
-
-def ids_around(subject: Subject) -> tuple[tuple[list[int], list[int]], tuple[list[int], list[int]]]:
-    """Return the ids that each side adds before and after a text: ours first, then the reference's.
-
-    Raises:
-        NotEvaluatedError: If the ids that one side adds cannot be observed.
-    """
-    try:
-        return affixes_of(subject.encoder), affixes_of(subject.expected)
-    except NotComparedError as error:
-        raise NotEvaluatedError(str(error)) from error
