@@ -42,6 +42,11 @@ def paired_templates(spec: TokenizerSpec, theirs: Mapping[str, str]) -> Iterator
             yield f"{CHAT_TEMPLATE}.{name}", text, theirs[name]
 
 
+def has_other_template(spec: TokenizerSpec, theirs: Mapping[str, str]) -> bool:
+    """Whether the default chat template, or one that both sides name, differs in more than white space."""
+    return any(describe_other_template(ours, wanted) for _, ours, wanted in paired_templates(spec, theirs))
+
+
 def template_of(tokenizer: Tokenizer) -> str | None:
     """Return the default chat template of a file, or that beside the file that a tokenizer was read from."""
     return _templates_of(tokenizer).get(DEFAULT_TEMPLATE)

@@ -20,6 +20,7 @@ from tokverify.compare.damage.table import explain_misread_tokens, explain_round
 from tokverify.compare.embedding import find_lost_between, find_moved_beyond, find_trained_beyond, find_used_beyond
 from tokverify.compare.marker import read_template
 from tokverify.compare.role_name import ROLES_BY_NAME
+from tokverify.compare.template_difference import has_other_template
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
@@ -253,15 +254,9 @@ def _lacking_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
     # Plain words are added by mistake, too; `### End` is none.
     added = {text for id in ids if types[id] in _ADDED_TYPES and not (text := spec.tokens[id]).isalnum()}
     added.difference_update(ROLES_BY_NAME)
-    few = _PAIR if _has_other_template(spec, facts) else _FEW
+    few = _PAIR if spec.chat_template and has_other_template(spec, facts.chat_templates) else _FEW
     least = few if len(added) >= few else _SERIES if _has_other_ends(spec, facts.spec) else _MANY
     return ids if len(ids) >= least else []
-
-
-def _has_other_template(spec: TokenizerSpec, facts: Opened) -> bool:
-    """Whether both sides have a chat template, and the templates differ by more than space around them."""
-    ours, theirs = spec.chat_template, facts.chat_template
-    return bool(ours and theirs and ours.strip() != theirs.strip())
 
 
 def _after_stated_size(spec: TokenizerSpec, facts: Opened) -> list[int]:

@@ -21,6 +21,7 @@ from tokverify.compare.opened import Opened
 from tokverify.compare.repair import ROLES_BY_KEY
 from tokverify.compare.rule import Rule
 from tokverify.compare.subject import Subject
+from tokverify.compare.template_difference import has_other_template
 from tokverify.compare.tokenizer_comparison import compare_tokenizers
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
@@ -320,7 +321,7 @@ class Measuring:
             RANKING: len(_ids_of(differences, Aspect.RANKING)),
             AROUND: sum(difference.aspect is Aspect.AFFIXES for difference in differences),
             CHARSMAP: len(find_replaced_differently(encoder, self._facts.tokenizer)) if self._facts.tokenizer else 0,
-            TEMPLATE: int(self.token_list.has_other_template(spec)),
+            TEMPLATE: int(has_other_template(spec, self._facts.chat_templates)),
             AFFIXES: self._count_unknown_affixes(encoder),
         }
         find_errors = cache(partial(self._find_errors, spec, encoder))

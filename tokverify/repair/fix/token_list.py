@@ -7,14 +7,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tokverify.compare.template_difference import paired_templates
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
 from tokverify.engine.family import Settings
 from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import BYTE_PIECE
-from tokverify.errors import TokverifyError
+from tokverify.errors import answer_or
 from tokverify.repair.probed_type_change import patches_by_probing
 from tokverify.repair.token_patch import without_padding
 from tokverify.repair.type_change import converted_types
@@ -47,10 +46,9 @@ class TokenList:
     def settings(self) -> Settings | None:
         """What llama.cpp would make of the reference; None if it does not declare types as a GGUF file does."""
         declared = self._declared
-        if declared is None or declared.types is None:
-            return _resolve(declared)
-        types = converted_types(declared, declared.types, self._facts)
-        return _resolve(replace(declared, types=types))
+        if declared is not None and declared.types is not None:
+            declared = replace(declared, types=converted_types(declared, declared.types, self._facts))
+        return answer_or(None, resolve, declared) if declared else None
 
     @property
     def _declared(self) -> TokenizerSpec | None:
@@ -125,7 +123,7 @@ class TokenList:
         open_ids = {*self._facts.contradicted_tokens, *self._left_out}
         pairs = enumerate(zip(encoder.settings.attributes, self.settings.attributes, strict=False))
         differing = {id: pair for id, pair in pairs if pair[0] != pair[1]}
-        if differing and (verbatim := _resolve(self._declared)):
+        if differing and self._declared and (verbatim := answer_or(None, resolve, self._declared)):
             # A marker may have the type that the reference declares, as well as that of converters.
             differing = {id: pair for id, pair in differing.items() if pair[0] != verbatim.attributes[id]}
 
@@ -159,18 +157,6 @@ class TokenList:
             return True
         return role == encoder.settings.family.closing_role
 
-    def has_other_template(self, spec: TokenizerSpec) -> bool:
-        """Whether the default chat template, or one that both sides name, differs in more than whitespace."""
-        pairs = paired_templates(spec, self._facts.chat_templates)
-        return any(_words(ours) != _words(wanted) for _, ours, wanted in pairs)
-
-
-def _resolve(spec: TokenizerSpec | None) -> Settings | None:
-    try:
-        return resolve(spec) if spec else None
-    except TokverifyError:
-        return None
-
 
 class TokenBytes:
     """The bytes that tokens represent. Tokenizers that differ in few tokens share those of all others."""
@@ -197,7 +183,3 @@ class TokenBytes:
 def _are_special(first: int, second: int) -> bool:
     """Whether both attributes are CONTROL or UNKNOWN."""
     return bool(first & _SPECIAL and second & _SPECIAL)
-
-
-def _words(template: str | None) -> Sequence[str] | None:
-    return None if template is None else template.split()
