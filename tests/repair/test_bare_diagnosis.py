@@ -146,6 +146,20 @@ def test_byte_tokens_are_restored_by_their_place_among_the_others():
     assert result.changes[0].transform(wrong) == PLAMO
 
 
+def test_a_byte_token_is_restored_by_its_byte_if_the_reference_does_not_show_all_of_them(monkeypatch):
+    wrong = typed(replace(PLAMO, tokens=[token.replace("<0xC3>", "<lost>") for token in PLAMO.tokens]), id196=NORMAL)
+    expected = Bare(Encoder(PLAMO))
+    shown = expected.token_bytes
+    # Some servers show nothing for the token of the byte 0.
+    monkeypatch.setattr(expected, "token_bytes", lambda id: shown(id).strip(b"\0"))
+    cases = [Case(id="a", suite="s", text="ab\u00e9")]
+    results = verify_tokenizers(expected, expected, cases).results
+    refused = [replace(result, status=result.status.ERROR, actual=()) for result in results]
+    result = diagnose(wrong, Opened(expected), refused)
+    assert result.diagnosis.explanations[0].sentence == 'restoring token 196 "<lost>" as a byte token'
+    assert result.changes[0].transform(wrong) == PLAMO
+
+
 def test_texts_are_restored_even_if_byte_tokens_are_among_them():
     wrong = swapped(PLAMO, "<0x41>", "ab")
     expected = Bare(Encoder(PLAMO))

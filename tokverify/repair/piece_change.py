@@ -17,7 +17,7 @@ from tokverify.engine.family import Alphabet, Settings
 from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.normalizer import ESCAPED_SPACE, escape_spaces
 from tokverify.engine.settings import resolve
-from tokverify.errors import TokverifyError
+from tokverify.errors import answer_or
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.spelling import RESPELLINGS, Respelling, spell_token
@@ -193,7 +193,7 @@ def lost_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     patches = _lost_bytes_of_run(spec, evidence.facts.token_bytes) or _lost_bytes(spec, evidence.facts.token_bytes)
     if patches:
-        sentence = f"restoring {name_tokens(patches, spec)} as byte tokens"
+        sentence = f"restoring {name_tokens(patches, spec)} as {'a byte token' if len(patches) == 1 else 'byte tokens'}"
         yield patch_tokens(patches, "tokens", sentence, cost.TEXTS_BY_BYTES)
 
 
@@ -257,10 +257,7 @@ def _settings(evidence: Evidence) -> Settings | None:
         first.setdefault(restored[id].text or "" if id in restored else spec.tokens[id], id)
     texts = {id: text for text, id in first.items()}
     distinct = [texts.get(id, f"[PAD{id}]") for id in range(len(spec.tokens))]
-    try:
-        return resolve(replace(spec, tokens=distinct))
-    except TokverifyError:
-        return None
+    return answer_or(None, resolve, replace(spec, tokens=distinct))
 
 
 def texts_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
