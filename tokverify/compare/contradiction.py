@@ -20,7 +20,7 @@ from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.special_text import EOG_TEXTS
-from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
+from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError, answer_or
 from tokverify.sources.config import (
     ROLES,
     added_tokens,
@@ -119,10 +119,7 @@ def find_contradictions(tokenizer: Tokenizer) -> list[Contradiction]:
 
 def contradictions_of(tokenizer: Tokenizer) -> list[Contradiction]:
     """Return what `find_contradictions` does; nothing if a file cannot be read, which others report."""
-    try:
-        return find_contradictions(tokenizer)
-    except TokverifyError:
-        return []
+    return answer_or([], find_contradictions, tokenizer)
 
 
 def contradicted_tokens(contradictions: Iterable[Contradiction]) -> frozenset[int]:

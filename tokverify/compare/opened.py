@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from tokverify.engine.encoder import Encoder
     from tokverify.references import FoundReference
     from tokverify.sources.huggingface.document import Document
+    from tokverify.sources.huggingface.stage import Stage
 
 _BIG_ENDIAN = "a big-endian machine, such as s390x; llama.cpp loads it on no other (gguf-convert-endian converts it)"
 _MOST_SECONDS = 2
@@ -307,14 +308,7 @@ class Opened:
         """The name of the normalizer, and the function."""
         if self.document is None or self.document.library.normalizer is None:
             return None
-        names = dict.fromkeys(stage["type"] for stage in self.document.normalizer)
-        normalize = self.document.library.normalizer.normalize_str
-
-        def normalizer(text: str) -> str:
-            with raised_as(EncodeError, f"{self.name} cannot normalize this text", quietly=True):
-                return str(normalize(text))
-
-        return ", ".join(names), normalizer
+        return self._named_normalizer(self.document.normalizer, self.document.library.normalizer.normalize_str)
 
     @cached_property
     def left_out_normalizer(self) -> tuple[str, Callable[[str], str]] | None:
@@ -330,8 +324,11 @@ class Opened:
         except TokverifyError:
             return None
         stages = [stage for stage in document.normalizer if stage not in kept]
-        normalize = normalizer_of(stages).normalize_str
+        return self._named_normalizer(stages, normalizer_of(stages).normalize_str)
 
+    def _named_normalizer(
+        self, stages: Iterable[Stage], normalize: Callable[[str], str]
+    ) -> tuple[str, Callable[[str], str]]:
         def normalizer(text: str) -> str:
             with raised_as(EncodeError, f"{self.name} cannot normalize this text", quietly=True):
                 return str(normalize(text))

@@ -14,7 +14,7 @@ import msgspec
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.engine_choice import usable_native_module
 from tokverify.engine.family import Ranking
-from tokverify.errors import GoneError, TokverifyError
+from tokverify.errors import answer_or
 from tokverify.sources.huggingface.tables import tables_of
 from tokverify.spec import TokenizerSpec
 from tokverify.tokenizer import Declaring, DocumentHolding, MatchListing, PatternHolding, Tokenizer, pieces_of
@@ -64,18 +64,13 @@ def read_ranking(expected: Tokenizer, document: Document | None = None) -> Token
 
     `document` is its tokenizer.json, if that was parsed before.
     """
-    try:
-        if isinstance(expected, Declaring):
-            return expected.declared_spec()
-        if isinstance(expected, PatternHolding):
-            return _read_ranks(expected)
-        if not isinstance(expected, DocumentHolding):
-            return None
-        return _read_document(expected.tokenizer_json(), expected, document)
-    except GoneError:
-        raise
-    except TokverifyError:
-        return None
+    if isinstance(expected, Declaring):
+        return answer_or(None, expected.declared_spec)
+    if isinstance(expected, PatternHolding):
+        return answer_or(None, _read_ranks, expected)
+    if isinstance(expected, DocumentHolding):
+        return answer_or(None, lambda: _read_document(expected.tokenizer_json(), expected, document))
+    return None
 
 
 def _read_document(data: bytes, expected: Tokenizer, document: Document | None) -> TokenizerSpec | None:

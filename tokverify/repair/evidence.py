@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from tokverify.compare.limits.limit import Text
-from tokverify.errors import TokverifyError
+from tokverify.errors import answer_or
 from tokverify.spec import TokenizerSpec
 
 if TYPE_CHECKING:
@@ -57,10 +57,9 @@ class Target:
 
     def outcome(self, encoder: Encoder) -> tuple[int, ...] | None:
         """Encode the text; None if that fails."""
-        try:
-            return tuple(encoder.encode(self.text, add_special=self.add_special, parse_special=self.parse_special))
-        except TokverifyError:
-            return None
+        options = {"add_special": self.add_special, "parse_special": self.parse_special}
+        ids = answer_or(None, encoder.encode, self.text, **options)
+        return None if ids is None else tuple(ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +79,7 @@ class DecodingTarget:
 
     def outcome(self, encoder: Encoder) -> bytes | None:
         """Decode the ids; None if that fails."""
-        try:
-            return encoder.decode(self.ids, clean_up=self.clean_up)
-        except TokverifyError:
-            return None
+        return answer_or(None, encoder.decode, self.ids, clean_up=self.clean_up)
 
 
 @dataclass(frozen=True)

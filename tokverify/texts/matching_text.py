@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 
 from tokverify.spec import TokenType, ids_of_type
+from tokverify.text.utf8 import from_utf8
 from tokverify.texts.batch import encode_all, ids_or_none
 from tokverify.texts.mode import Mode, Modes
 from tokverify.texts.vocabulary import types_of
@@ -91,7 +92,7 @@ class _Competing:
 
     def make_texts(self, id: int, contexts: Sequence[str], left_out: Collection[int]) -> Iterator[str]:
         """Yield texts with a token: in some contexts, and where other pieces compete with it, except some of them."""
-        text, piece = self._text_of(id), self._tokenizer.piece(id)
+        text, piece = from_utf8(self._tokenizer.token_bytes(id)), self._tokenizer.piece(id)
         if not text or not piece:
             return
         yield from (context.format(text) for context in contexts)
@@ -107,14 +108,8 @@ class _Competing:
         at, found = self._stored.find(searched), 0
         while at >= 0 and found < _COMPETITORS:
             id = bisect_right(self._starts, at + searched.startswith(_END)) - 1
-            text = "" if id in left_out else self._text_of(id)
-            if len(text) > 1:
+            text = "" if id in left_out else from_utf8(self._tokenizer.token_bytes(id))
+            if text and len(text) > 1:
                 found += 1
                 yield text
             at = self._stored.find(searched, self._starts[id + 1] - 1)
-
-    def _text_of(self, id: int) -> str:
-        try:
-            return self._tokenizer.token_bytes(id).decode()
-        except UnicodeDecodeError:
-            return ""

@@ -11,7 +11,7 @@ from tokverify.commands.tasks.opening import open_tokenizer
 from tokverify.compare.opened import OpenedModel, engine_version, python_version
 from tokverify.engine.family import Settings
 from tokverify.engine.settings import resolve
-from tokverify.errors import TokverifyError
+from tokverify.errors import answer_or
 from tokverify.explain.stats.measure import StatsSubject, make_subject, measure
 from tokverify.report.stats import StatsReport
 from tokverify.sources.tokenizer_file import read_spec
@@ -76,7 +76,4 @@ def _open_subject(location: str) -> StatsSubject:
 
 def _read_settings(path: Path | None) -> Settings | None:
     """Read the types of the tokens from a file, as its library does not provide them."""
-    try:
-        return resolve(read_spec(path)) if path else None
-    except TokverifyError:
-        return None
+    return answer_or(None, lambda: resolve(read_spec(path))) if path else None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokverify.engine.piece_index import index_pieces
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.spec import split_merge
+from tokverify.text.utf8 import from_utf8
 from tokverify.texts.batch import FAILURES, Encoded, encode_all, ids_or_none
 from tokverify.texts.mode import Mode, Modes
 from tokverify.texts.neighbor_text import neighbor_texts
@@ -289,7 +290,4 @@ class _Texts:
         """Return the text of the pieces; empty if one is not a token, or together they are not whole characters."""
         ids = [self._ids.get(piece) for piece in pieces]
         data = b"".join(b"" if id is None else self._tokenizer.token_bytes(id) for id in ids)
-        try:
-            return "" if None in ids else data.decode()
-        except UnicodeDecodeError:
-            return ""
+        return "" if None in ids else from_utf8(data) or ""

@@ -12,6 +12,7 @@ from tokverify.repair.type_change import converted_types
 from tokverify.report.fix import TypeRange
 from tokverify.report.run import Status
 from tokverify.spec import TokenizerSpec
+from tokverify.text.utf8 import from_utf8
 from tokverify.texts.target_text import ids_in
 
 if TYPE_CHECKING:
@@ -69,16 +70,9 @@ def _known_bytes(ids: Iterable[int], old: TokenizerSpec, new: TokenizerSpec, fac
         token = new.tokens[id], types[id]
         data = after.encoder.token_bytes(id)
         is_same = data == (expected[id] if id < len(expected) else b"")
-        if is_same and (token in moved or id in probed or not _is_text(data)):
+        if is_same and (token in moved or id in probed or not from_utf8(data)):
             known.add(id)
     return known
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        return bool(data.decode())
-    except UnicodeDecodeError:
-        return False
 
 
 def type_ranges(old: TokenizerSpec, new: TokenizerSpec) -> tuple[TypeRange, ...]:

@@ -426,12 +426,9 @@ class EveryToken:
 def _ordinary_texts(encoder: Encoder, bytes_of: TokenBytes) -> Iterator[str]:
     added = frozenset(encoder.added_texts)
     for data in bytes_of(encoder):
-        try:
-            text = data.decode()
-        except UnicodeDecodeError:
-            continue
+        text = from_utf8(data)
         # RWKV has pieces for its padding, too, which llama.cpp finds in texts; nobody writes them.
-        if text.strip() and text not in added and not PADDING.fullmatch(text):
+        if text and text.strip() and text not in added and not PADDING.fullmatch(text):
             yield text
 
 

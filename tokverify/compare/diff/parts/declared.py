@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tokverify.errors import TokverifyError
+from tokverify.errors import answer_or
 from tokverify.report.diff import PartChange
 from tokverify.spec import TokenizerSpec
 
@@ -31,10 +31,7 @@ class Declared:
         """The effective settings; None if llama.cpp would refuse the file."""
         from tokverify.engine.settings import resolve
 
-        try:
-            return resolve(self.spec)
-        except TokverifyError:
-            return None
+        return answer_or(None, resolve, self.spec)
 
     @cached_property
     def by_token(self) -> dict[str, int]:
