@@ -70,5 +70,12 @@ def answer_or(
         return other
 
 
+def or_raise(result: _Answer | EncodeError | UnsupportedError) -> _Answer:
+    """Return one of the results of a call for many inputs; raise it if it is why there is none."""
+    if isinstance(result, EncodeError | UnsupportedError):
+        raise result
+    return result
+
+
 class EndedBySignalError(SystemExit):
     """The run is ended by SIGTERM or SIGHUP, and must not be mistaken for a library that calls `sys.exit`."""

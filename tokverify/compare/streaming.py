@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from tokverify.case import Case
 from tokverify.compare.extending import Extending, Extensions
-from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.errors import EncodeError, UnsupportedError, or_raise
 from tokverify.report.run import Side
 from tokverify.report.stream import StreamedSide, StreamFailure, StreamFault, StreamMethod
 from tokverify.text.sequence import common_ends, common_length
@@ -213,10 +213,7 @@ def _decode_prefixes(tokenizer: Tokenizer, ids: Sequence[int]) -> Iterator[bytes
     if not isinstance(tokenizer, BatchDecoding):
         yield from map(tokenizer.decode, prefixes)
         return
-    for decoded in tokenizer.decode_many(prefixes):
-        if isinstance(decoded, EncodeError):
-            raise decoded
-        yield decoded
+    yield from map(or_raise, tokenizer.decode_many(prefixes))
 
 
 def _to_text(decoded: bytes) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import Settings
-from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
+from tokverify.errors import EncodeError, TokverifyError, UnsupportedError, or_raise
 from tokverify.location import Typed
 from tokverify.references.command_process import Program
 from tokverify.references.command_protocol import (
@@ -105,10 +105,7 @@ class CommandTokenizer:
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Encode a text to ids; if the program fails, that is an error of this text alone."""
-        ids = self.encode_many([text], add_special=add_special, parse_special=parse_special)[0]
-        if not isinstance(ids, list):
-            raise ids
-        return ids
+        return or_raise(self.encode_many([text], add_special=add_special, parse_special=parse_special)[0])
 
     def encode_many(self, texts: Sequence[str], *, add_special: bool, parse_special: bool) -> list[list[int] | Failure]:
         """Encode texts, many in one request; the result for a text that fails is its error."""
@@ -229,10 +226,7 @@ class CommandTokenizer:
         item: Sequence[object],
         options: Mapping[str, object] = _NO_OPTIONS,
     ) -> Result:
-        result = self._program.ask(operation, [list(item)], options)[0]
-        if isinstance(result, EncodeError | UnsupportedError):
-            raise result
-        return result
+        return or_raise(self._program.ask(operation, [list(item)], options)[0])
 
 
 def load(request: Request) -> FoundReference:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
+from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError, or_raise
 from tokverify.references import library_worker
 from tokverify.references.command import CommandTokenizer, settings_of
 from tokverify.references.command_process import Program, StartError
@@ -51,10 +51,7 @@ class LibraryTokenizer(DescribedTokenizer):
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Encode a text to token ids."""
-        ids = self.encode_many([text], add_special=add_special, parse_special=parse_special)[0]
-        if not isinstance(ids, list):
-            raise ids
-        return ids
+        return or_raise(self.encode_many([text], add_special=add_special, parse_special=parse_special)[0])
 
     def encode_many(
         self, texts: Sequence[str], *, add_special: bool, parse_special: bool

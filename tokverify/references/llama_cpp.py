@@ -19,7 +19,7 @@ from pathlib import Path
 from tokverify.engine.attribute import SPECIAL, Attribute, types_of
 from tokverify.engine.families import find_family
 from tokverify.engine.requirement import describe_changes_between
-from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
+from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError, or_raise
 from tokverify.references import llama_cpp_worker
 from tokverify.references.command import TOKENS_PER_REQUEST
 from tokverify.references.command_process import SECONDS, Program, StartError
@@ -91,10 +91,7 @@ class LlamaCppTokenizer:
 
     def encode(self, text: str | bytes, *, add_special: bool, parse_special: bool) -> list[int]:
         """Encode a text to ids; if llama.cpp aborts, that is an error of this text alone."""
-        ids = self.encode_many([text], add_special=add_special, parse_special=parse_special)[0]
-        if isinstance(ids, EncodeError):
-            raise ids
-        return ids
+        return or_raise(self.encode_many([text], add_special=add_special, parse_special=parse_special)[0])
 
     def encode_many(
         self, texts: Sequence[str | bytes], *, add_special: bool, parse_special: bool
@@ -112,10 +109,7 @@ class LlamaCppTokenizer:
 
         It cleans up spaces for some pre-tokenizers, as `Encoder.decode` does with `clean_up`.
         """
-        decoded = self.decode_many([ids])[0]
-        if isinstance(decoded, EncodeError):
-            raise decoded
-        return decoded
+        return or_raise(self.decode_many([ids])[0])
 
     def decode_many(
         self, all_ids: Sequence[Sequence[int]], *, remove_special: bool = False, unparse_special: bool = True

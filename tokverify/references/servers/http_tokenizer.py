@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
-from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.errors import EncodeError, UnsupportedError, or_raise
 from tokverify.references.reference import find_problem
 from tokverify.system.http_pool import AnswerError, Call, HttpPool
 from tokverify.text.sequence import common_ends
@@ -70,10 +70,7 @@ class HttpTokenizer(ABC):
         Raises:
             UnsupportedError: If the server has no way to encode with these options.
         """
-        ids = self.encode_many([text], add_special=add_special, parse_special=parse_special)[0]
-        if isinstance(ids, EncodeError | UnsupportedError):
-            raise ids
-        return ids
+        return or_raise(self.encode_many([text], add_special=add_special, parse_special=parse_special)[0])
 
     def encode_many(
         self, texts: Sequence[str], *, add_special: bool, parse_special: bool
@@ -96,10 +93,7 @@ class HttpTokenizer(ABC):
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Decode ids; what is not valid UTF-8 becomes U+FFFD on the way."""
-        decoded = self.decode_many([ids])[0]
-        if isinstance(decoded, EncodeError):
-            raise decoded
-        return decoded
+        return or_raise(self.decode_many([ids])[0])
 
     def decode_many(self, all_ids: Sequence[Sequence[int]]) -> list[bytes | EncodeError]:
         """Decode lists of ids, several at a time; the result for a list that cannot be decoded is its error."""
