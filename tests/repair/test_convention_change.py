@@ -139,6 +139,13 @@ def test_scores_stored_as_probabilities_become_logarithms_again():
     assert found.transform(wrong).scores == pytest.approx(right.scores)
 
 
+def test_scores_stored_with_the_wrong_sign_are_negated():
+    wrong = replace(UNIGRAM, scores=[-score for score in UNIGRAM.scores])
+    found = best(wrong, UNIGRAM)
+    assert found.sentence == "negating the scores, most of which are positive"
+    assert found.transform(wrong).scores == list(UNIGRAM.scores)
+
+
 @pytest.mark.process  # takes seconds
 @pytest.mark.parametrize("wrong", [None, "identity", "nfkc"])
 def test_a_charsmap_of_sentencepiece_is_found(wrong: str | None):
