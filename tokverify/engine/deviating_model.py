@@ -32,7 +32,13 @@ def deviate(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model
     if changes_words and settings.family.is_bpe:
         pre_tokenizer = deviation.change_pre_tokenizer(settings.pre_tokenizer)
         base = model if isinstance(model, Bpe) else make_bpe(spec, settings)
-        return base.with_pre_tokenizer(pre_tokenizer, deviation.split_pre_tokens, hidden, missing=missing)
+        return base.with_pre_tokenizer(
+            pre_tokenizer,
+            deviation.split_pre_tokens,
+            hidden,
+            missing=missing,
+            fuse_missing=bool(deviation.fuse_unknown),
+        )
     if settings.family.ranking is Ranking.SCORE_SUM and deviation.changes_unigram:
         return deviate_unigram(spec, settings, deviation, model)
     if settings.family.ranking is Ranking.LENGTH and deviation.usable:

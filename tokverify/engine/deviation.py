@@ -57,7 +57,10 @@ class Deviation:
     missing: str | None = None
     """The piece for which BPE takes each character that is no piece, before it merges; if empty, it drops these."""
     fuse_unknown: bool | None = None
-    """If set, text that would be encoded as bytes is unknown: one token for a whole run (True) or per character."""
+    """If set, text that would be encoded as bytes is unknown: one token for a whole run (True) or per character.
+
+    Beside `missing`: whether a run of characters that are no pieces becomes one piece.
+    """
     merge_ranks: Mapping[str, int] | None = None
     """If set, SPM merges these pairs, by `left right`, and no others, in the order of their ranks."""
     byte_fallback: bool | None = None

@@ -595,12 +595,13 @@ def test_a_limit_that_only_a_normalized_text_meets_explains_it_together_with_the
     assert_different(verify(replace(spec, pre="tekken"), path, ("xxxx",)))
 
 
-def test_a_byte_that_becomes_unknown_is_a_limit_unless_merges_are_lost(tmp_path: Path):
-    missing = to_byte_level("é")[1]
+@pytest.mark.parametrize("fuse_unk", [False, True])
+def test_a_byte_that_becomes_unknown_is_a_limit_unless_merges_are_lost(tmp_path: Path, fuse_unk: bool):
+    missing = to_byte_level("é")
     spec = bpe_spec(["a b"], {"<unk>": CONTROL})
-    spec = replace(spec, tokens=[f"<{id}>" if token == missing else token for id, token in enumerate(spec.tokens)])
+    spec = replace(spec, tokens=[f"<{id}>" if token in missing else token for id, token in enumerate(spec.tokens)])
     ids = {token: id for id, token in enumerate(spec.tokens)}
-    model = {"vocab": ids, "unk_token": "<unk>"}
+    model = {"vocab": ids, "unk_token": "<unk>", "fuse_unk": fuse_unk}
     path = write_json(tmp_path / "tokenizer.json", bpe_document(spec, [added(ids["<unk>"], "<unk>")], model=model))
     texts = ("aéb", "ab ééab")
     assert_limit(verify(spec, path, texts), "TL020")

@@ -25,7 +25,8 @@ def missing_byte(sides: Sides) -> Iterator[Counterfactual]:
     What llama.cpp does:
         Byte-level BPE needs a piece for each of the 256 bytes. llama.cpp loses a byte that has none, which keeps its
         neighbors apart while pieces are merged. HuggingFace tokenizers makes it an unknown token if the tokenizer.json
-        has an `unk_token`; otherwise it loses the byte, too, but merges its neighbors across it.
+        has an `unk_token`, one for a whole run with `fuse_unk`; otherwise it loses the byte, too, but merges its
+        neighbors across it.
 
     Which models:
         Those with a small vocabulary of their own, such as LaTeX-OCR. All large models have pieces for all bytes.
@@ -40,7 +41,7 @@ def missing_byte(sides: Sides) -> Iterator[Counterfactual]:
     model, family = _model_of(sides.facts), sides.settings.family
     if not family.is_bpe or sides.settings.escape_whitespaces or model is None:
         return
-    if model.get("byte_fallback") or model.get("fuse_unk"):
+    if model.get("byte_fallback"):
         return
     # subtle: `difference` and `isdisjoint` would go through all pieces.
     missing = {piece for piece in byte_pieces() if piece not in model["vocab"]}
@@ -59,7 +60,7 @@ def missing_byte(sides: Sides) -> Iterator[Counterfactual]:
     yield Counterfactual(
         reason=reason,
         sentence=sentence,
-        deviation=Deviation(missing=unknown or ""),
+        deviation=Deviation(missing=unknown or "", fuse_unknown=model.get("fuse_unk")),
         applies=lambda target: _lacks(to_byte_level(target.text), missing, doubtful),
     )
 

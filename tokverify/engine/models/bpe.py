@@ -9,9 +9,9 @@ Source: `llm_tokenizer_bpe_session` in llama.cpp's `src/llama-vocab.cpp`.
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, groupby
 
 from tokverify.engine.byte_level import spell_bytes, to_byte_level
 from tokverify.engine.models.boundary import split_parts
@@ -33,6 +33,7 @@ class Bpe:
         self._ids = ids
         self._ranks = _ranks(merges)
         self._missing: str | None = None
+        self._fuse_missing = False
         self._use(pre_tokenizer)
 
     def _use(self, pre_tokenizer: PreTokenizer, split: Splitter | None = None) -> None:
@@ -48,14 +49,17 @@ class Bpe:
         hidden: Collection[int] = (),
         *,
         missing: str | None = None,
+        fuse_missing: bool = False,
     ) -> Bpe:
         """Return the same model with another pre-tokenizer, sharing the merges, which take most of the setup time.
 
         `split` replaces the pre-tokenizer's own way of splitting texts; the model does not find `hidden` tokens; it
-        takes each character that is no piece for the piece `missing` before it merges, and drops it if that is empty.
+        takes each character that is no piece for the piece `missing` before it merges, or a run of them for one if
+        `fuse_missing`, and drops it if that is empty.
         """
         copied = copy.copy(self)
         copied._missing = missing  # noqa: SLF001
+        copied._fuse_missing = fuse_missing  # noqa: SLF001
         if hidden:
             copied._ids = {piece: id for piece, id in self._ids.items() if id not in hidden}  # noqa: SLF001
         copied._use(pre_tokenizer, split)  # noqa: SLF001 - the same class
@@ -107,11 +111,17 @@ class Bpe:
             return (self._ids[word],)
         symbols = list(word)
         if self._missing is not None:
-            known = (symbol if symbol in self._ids else self._missing for symbol in symbols)
-            symbols = list(filter(None, known))
+            symbols = list(self._replace_missing(symbols, self._missing))
         if " " in symbols and len(symbols) > 1:
             raise EncodeError(f"the pre-token {short_repr(word)} contains a space; llama.cpp aborts on such a text")
         return tuple(chain.from_iterable(map(self._symbol_ids, merge(symbols, self._ranks, " "))))
+
+    def _replace_missing(self, symbols: Iterable[str], missing: str) -> Iterator[str]:
+        for is_known, run in groupby(symbols, self._ids.__contains__):
+            if is_known:
+                yield from run
+            elif missing:
+                yield from (missing,) if self._fuse_missing else (missing for _ in run)
 
     def _is_whole(self, word: str) -> bool:
         return self._pre_tokenizer.ignore_merges or (self._pre_tokenizer.newline_pieces and not word.strip("\n"))
