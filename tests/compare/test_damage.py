@@ -316,6 +316,19 @@ def test_a_reference_that_does_not_decode_what_it_encodes_is_at_fault(tmp_path):
     assert blame.startswith("the reference is at fault: its tokenizer.json has no decoder")
 
 
+def test_a_lost_decoder_is_at_fault_although_the_vocabulary_spells_no_word(tmp_path):
+    """As one of RNA, which has pieces for four letters."""
+    kept = {"A", "C", "G", "U", "AC"}
+    spec = bpe_spec(["A C"], pre="gpt-2")
+    tokens = [token if token in kept else f"<{id}>" for id, token in enumerate(spec.tokens)]
+    changes = {"pre_tokenizer": byte_level(use_regex=True), "decoder": None, "merges": spec.merges}
+    model, reference = write(tmp_path, replace(spec, tokens=tokens), **changes)
+    report = verify_model(model, reference, [Case(id="rna", suite="made", text="GAC", add_special=False)])
+    (found,) = (each for each in report.differences if each.aspect is Aspect.DECODING)
+    assert (found.origin, found.code) == (Origin.REFERENCE, "TV213")
+    assert 'and so it decodes "ACGUACGU' in found.message
+
+
 def test_a_reference_that_removes_a_space_that_it_does_not_add_is_at_fault(tmp_path):
     """As the decoder of InternLM 2."""
     pre_tokenizer = stages(SPLIT, byte_level(use_regex=False))

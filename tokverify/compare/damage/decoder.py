@@ -19,16 +19,28 @@ _TEXTS = ("Hello world", "The cat sat on the mat", "one two three", "a b c d")
 _SPACED = (" Hello world", " one two three")
 """Texts that a decoder restores if it removes only the space that its encoder adds."""
 
+_WORD_LENGTH = 60
+"""More than a piece has, so that a decoder joins several."""
+
 
 def find_broken_decoder(actual: Tokenizer, facts: Opened) -> str:
     """Say that the reference does not decode plain texts to themselves, although the model does; empty if it does."""
-    for texts in (_TEXTS, _SPACED):
+    for texts in (_TEXTS, _SPACED, _texts_of_letters(facts)):
         if shown := _decode_wrongly(texts, actual, facts):
             return (
                 f"{BLAME}: {_explain_decoder(facts)}, and so it decodes {quote(texts[0], mark_spaces=True)} as"
                 f" {quote(shown, mark_spaces=True)}, unlike the model"
             )
     return ""
+
+
+def _texts_of_letters(facts: Opened) -> tuple[str, ...]:
+    """Return words of the letters that a vocabulary has, as one of RNA does not spell the other texts."""
+    letters = "".join(
+        sorted({piece for piece in facts.pieces if len(piece) == 1 and piece.isascii() and piece.isalpha()})
+    )
+    words = (order * _WORD_LENGTH for order in (letters, letters[::-1]))
+    return tuple(word[:_WORD_LENGTH] for word in words if word)
 
 
 def blame_decoder(difference: TokenizerDifference, actual: Tokenizer, facts: Opened) -> TokenizerDifference:
@@ -42,7 +54,7 @@ def blame_decoder(difference: TokenizerDifference, actual: Tokenizer, facts: Ope
 def _decode_wrongly(texts: Sequence[str], actual: Tokenizer, facts: Opened) -> str:
     """Return what the reference decodes the first text to if it restores none and the model all; empty otherwise."""
     expected = facts.tokenizer
-    encoded = encode_plain(expected, texts) if expected else [None]
+    encoded = encode_plain(expected, texts) if expected and texts else [None]
     if expected is None or None in encoded or not _keeps_first_spaces(expected, texts, encoded):
         return ""
     all_ids = [ids for ids in encoded if ids is not None]
