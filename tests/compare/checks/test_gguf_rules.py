@@ -22,6 +22,10 @@ from tokverify.sources.gguf.writer import write_gguf
 from tokverify.spec import TokenizerSpec
 
 BPE, SPM, BERT, T5 = good_bpe(), good_spm(), good_bert(), good_t5()
+# llama.cpp's default for BOS is the token 1.
+UNKNOWN_SECOND = replace(
+    SPM, tokens=["<s>", "<unk>", *SPM.tokens[2:]], special_ids={"eos": 2, "unk": 1}, add_bos=False, chat_template=None
+)
 
 
 def qwen_markers(type: int) -> dict[str, int]:
@@ -222,6 +226,10 @@ TRIGGERS = [
     ),
     ("TV106", replace(BPE, special_ids={"eos": 261, "eot": 260}), ERROR, "which stands before or inside an answer"),
     ("TV121", replace(SPM, special_ids={"bos": 1, "eos": 2, "pad": 2}), INFO, 'pad is 2 "</s>"'),
+    ("TV121", UNKNOWN_SECOND, WARNING, 'bos is 1 "<unk>"'),
+    ("TV121", replace(UNKNOWN_SECOND, add_bos=True), ERROR, 'bos is 1 "<unk>"'),
+    ("TV121", replace(UNKNOWN_SECOND, chat_template="{{ bos_token }}"), ERROR, 'bos is 1 "<unk>"'),
+    ("TV121", replace(UNKNOWN_SECOND, special_ids={"bos": 1, "eos": 2, "unk": 1}), ERROR, 'bos is 1 "<unk>"'),
     ("TV122", qwen(USER_DEFINED, 1), ERROR, "typed NORMAL, but USER_DEFINED if converted from Qwen/"),
     ("TV122", qwen(CONTROL, CONTROL), WARNING, "typed CONTROL, but USER_DEFINED"),
     ("TV122", mistral(USER_DEFINED), ERROR, "typed USER_DEFINED, but CONTROL if converted from mistralai/"),
