@@ -199,6 +199,13 @@ def test_tokens_that_a_class_always_adds_are_missing_by_a_fault_of_the_reference
     assert "".join(found[ids] for ids in ((BOS,), (261,))) == origins
 
 
+def test_a_class_that_adds_one_token_on_both_sides_says_which_is_missing_where(tmp_path):
+    config = {"tokenizer_class": "RobertaTokenizer", "cls_token": "<|im_end|>", "sep_token": "<|im_end|>"}
+    found = find_contradictions(reference(tmp_path, **config).tokenizer)
+    places = [each.sentence.split('which adds "<|im_end|>" ')[1].split(",")[0] for each in found]
+    assert places == ["before a text", "after a text"]
+
+
 @pytest.mark.parametrize(("name", "origin"), [(None, Origin.REFERENCE), ("PreTrainedTokenizerFast", Origin.UNKNOWN)])
 def test_the_type_of_a_model_implies_a_class_that_always_adds_tokens(tmp_path, name: str | None, origin: Origin):
     config = {"cls_token": "<|im_start|>", "sep_token": "<|im_end|>", **({"tokenizer_class": name} if name else {})}

@@ -10,6 +10,7 @@ from tokverify.render.convert import verdict
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.convert import Conversion, PreTokenizerChoice
+from tokverify.report.run import Status
 
 SAMPLE = Path(convert.__code__.co_filename).parents[2] / "sample"
 HOSTILE = "[red]x[/] [/INST] \x1b[31m\u202e\0"
@@ -90,3 +91,16 @@ def test_json_survives_hostile_names_too(conversion):
 )
 def test_the_verdict_mentions_everything_relevant(conversion, changes, expected):
     assert expected in verdict(replace(conversion, **changes))
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"), [(Status.ERROR, "as one side cannot encode them"), (Status.MISMATCH, "for no known reason")]
+)
+def test_texts_that_a_side_refuses_are_no_unknown_difference(conversion, second, expected):
+    statuses = (Status.ERROR, second)
+    results = [
+        replace(result, status=status, explained_by=())
+        for result, status in zip(conversion.report.results, statuses, strict=True)
+    ]
+    changed = replace(conversion, report=replace(conversion.report, results=results), differing=2, unexplained=2)
+    assert f"2 of 2 cases and 0 of 50 generated texts differ, {expected};" in verdict(changed)

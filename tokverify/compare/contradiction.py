@@ -182,7 +182,8 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
         is_own = flag is not False or text is None or text in map(tokenizer.piece, ids)
         added = always.get(role)
         if added and not ids:
-            sentence = f"{named}, which adds {quote(added)}, but {does}"
+            place = "before" if role == "bos" else "after"
+            sentence = f"{named}, which adds {quote(added)} {place} a text, but {does}"
             yield Contradiction(role, sentence, is_done=True, text=added)
         elif isinstance(flag, bool) and flag != bool(ids) and is_own:
             sentence = f"{_CONFIG} has add_{role}_token {str(flag).lower()}, but {does}"

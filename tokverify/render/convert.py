@@ -24,7 +24,7 @@ from tokverify.render.run.cases import case_sections
 from tokverify.render.run.describe import limit_sections, vocabulary_sections
 from tokverify.render.run.issue import case_issue
 from tokverify.report.convert import Conversion, PreTokenizerChoice, conversion_exit_code
-from tokverify.report.run import FAILING, CaseResult, vocabularies_differ
+from tokverify.report.run import FAILING, CaseResult, Status, vocabularies_differ
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import overrides_title, plural
 
@@ -198,4 +198,7 @@ def _describe_explained(conversion: Conversion) -> str:
     unexplained, total = conversion.unexplained, conversion.differing
     if not unexplained:
         return "all because of limits of llama.cpp"
-    return "for no known reason" if unexplained == total else f"{unexplained:,} of them for no known reason"
+    # A text for each cause in generated texts is among these.
+    is_refused = {result.status for result in conversion.report.results if result.fails} == {Status.ERROR}
+    reason = "as one side cannot encode them" if is_refused else "for no known reason"
+    return reason if unexplained == total else f"{unexplained:,} of them {reason}"
