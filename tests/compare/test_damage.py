@@ -12,16 +12,18 @@ from string import ascii_lowercase, digits, punctuation
 import pytest
 
 from support.made_vocabulary import CORPUS, wordpiece
-from support.rule_maker import bpe_json, gemma_json
+from support.rule_maker import bert_json, bpe_json, gemma_json
 from support.spec_maker import BYTE_PIECES, bpe_spec, spm_spec
 from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.convert.json_writer import write_json
+from tokverify.compare.damage.lost_setting import find_lost_case
 from tokverify.compare.damage.table import explain_misread_tokens, explain_rounded_scores
-from tokverify.compare.opened import Opened
+from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
+from tokverify.references import open_reference
 from tokverify.report.run import Report
 from tokverify.report.tokenizer_difference import Aspect, Origin
 from tokverify.sources.gguf.writer import write_gguf
@@ -219,6 +221,38 @@ def test_a_reference_that_loses_the_case_for_which_its_vocabulary_was_trained_is
     reference.write_text(json.dumps(document))
     write_gguf(model, replace(spec, lowercase=is_cased))
     assert "lowercase" in verify_model(model, reference, cases, diagnose=True).diagnosis.explanations[0].kind.split("+")
+
+
+@pytest.mark.parametrize(
+    ("words", "kept", "blamed"),
+    [
+        (
+            [f"{letter}{accented}" for letter in "abcdefgh" for accented in "éü"],
+            True,
+            "its strip_accents is on, but 16",
+        ),
+        (
+            [first + second + third for first, second, third in product(ascii_lowercase, repeat=3)],
+            False,
+            "is off, but no",
+        ),
+        # Few words show nothing.
+        ([first + second for first, second in product(ascii_lowercase, repeat=2)], False, ""),
+    ],
+)
+def test_a_reference_that_loses_what_it_does_to_accents_is_at_fault(
+    words: list[str], kept: bool, blamed: str, tmp_path
+):
+    spec = replace(wordpiece(), lowercase=True, strip_accents=not kept)
+    tokens = [*wordpiece().tokens[:5], *(f"▁{word}" for word in words)]
+    spec = replace(spec, tokens=tokens, types=[*[3] * 5, *[1] * len(words)])
+    for is_lost in (True, False):
+        document = bert_json(spec, lowercase=True)
+        document["normalizer"]["strip_accents"] = kept is is_lost
+        (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+        facts = OpenedReference(open_reference(tmp_path / "tokenizer.json"))
+        found = "".join(each.message for each in find_lost_case(Encoder(spec), facts.document, facts))
+        assert (bool(found), not is_lost or blamed in found) == (is_lost and bool(blamed), True)
 
 
 def test_a_reference_without_the_stage_that_writes_spaces_is_at_fault(tmp_path):

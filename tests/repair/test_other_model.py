@@ -10,7 +10,7 @@ from support.bare_tokenizer import Bare, IdsOnly
 from support.mutation import respelled, tokens
 from support.mutation_trial import intact
 from support.selection import thinned
-from support.spec_maker import CONTROL, bpe_spec, spec_of
+from support.spec_maker import CONTROL, bpe_spec, spec_of, spm_spec
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.repair.other_model import doubt_reference, find_other_model, is_of_other_model
@@ -416,6 +416,17 @@ def test_many_tokens_after_the_last_one_of_the_reference_show_another_version(co
     spec = replace(bpe_spec((), {"<|x|>": CONTROL, **more}), embedding_rows=rows)
     found = find_other_model(spec, Opened(Encoder(bpe_spec((), {"<|x|>": CONTROL}))))
     assert (f"it lacks the last {count} tokens here" in found) is expected
+
+
+@pytest.mark.parametrize(("type", "expected"), [(1, True), (CONTROL, False)])
+def test_ordinary_tokens_after_the_last_one_of_a_sentencepiece_model_show_an_extended_vocabulary(type, expected):
+    """A .model alone lists no added tokens, but it has all pieces."""
+    base = {"▁a": -1.0, "b": -2.0}
+    more = {f"▁c{index}": -3.0 - index for index in range(120)}
+    reference = Opened(Encoder(spm_spec(base)))
+    vars(reference)["lists_all_tokens"] = False
+    found = find_other_model(spm_spec({**base, **more}, dict.fromkeys(more, type)), reference)
+    assert ("it lacks the last 120 tokens here" in found) is expected
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,12 @@ def find_role_differences(
         if role == "eos" and both_end(actual, expected, ours, theirs):
             severity = WARNING
             message += "; each of them ends a generation: the EOS of base and instruct files of one model differ so"
+        elif role == "eos" and _is_of_base_model(actual, expected, ours, theirs):
+            end = quote(expected.piece(theirs))
+            message += (
+                f"; the chat template ends turns with {end}, and nothing in the reference ends a generation at the"
+                " model's, so that programs that stop only there write past the end of a turn"
+            )
         elif role == "bos" and _both_begin(actual, expected, ours):
             severity = WARNING
             message += f"; the reference, too, begins texts with {_name(actual, ours)}: GGUF has no other key for it"
@@ -141,10 +147,21 @@ def both_end(actual: Tokenizer, expected: Tokenizer, ours: int, theirs: int) -> 
         return False
     if ours in there.ids:
         return True
-    if there.are_all:
+    if there.are_all or _is_of_base_model(actual, expected, ours, theirs):
         return False
     swapped = replace(spec, special_ids={**spec.special_ids, "eos": theirs})
     return resolve(swapped).eog_ids == here.ids
+
+
+def _is_of_base_model(actual: Tokenizer, expected: Tokenizer, ours: int, theirs: int) -> bool:
+    """Whether our EOS is only that of the base model: our own chat template ends turns with the reference's instead.
+
+    The configuration of the reference must say where a generation ends. A tokenizer_config.json alone does not: that of
+    Gemma 4 names another EOS than llama.cpp's converter, and its generation_config.json both.
+    """
+    turn_ends = read_template(template_of(actual) or "").turn_ends
+    is_named = expected.piece(theirs) in turn_ends and actual.piece(ours) not in turn_ends
+    return is_named and _has_generation_config(expected) and ours not in _known_ends(expected).ids
 
 
 def _both_begin(actual: Tokenizer, expected: Tokenizer, bos: int) -> bool:

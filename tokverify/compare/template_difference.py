@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tokverify.compare.digest import make_difference
+from tokverify.compare.marker import read_template
 from tokverify.engine.encoder import Encoder
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
@@ -13,7 +14,7 @@ from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.spec import DEFAULT_TEMPLATE, TokenizerSpec
 from tokverify.text.sequence import common_length
 from tokverify.text.wording import quote
-from tokverify.tokenizer import Declaring, FileReading, Tokenizer
+from tokverify.tokenizer import Declaring, EndListing, FileReading, Tokenizer
 
 _SHOWN_BEFORE = 20
 """In characters."""
@@ -29,6 +30,8 @@ def find_template_difference(actual: Tokenizer, expected: Tokenizer) -> Iterator
         return
     for key, template, wanted in paired_templates(actual.spec, theirs):
         if message := describe_other_template(template, wanted):
+            if is_of_base_model(actual.spec, expected):
+                message += "; the reference's EOS ends the turns of neither, as that of the base model"
             what = "" if key == CHAT_TEMPLATE else f"{key}: "
             yield make_difference(Aspect.TEMPLATE, WARNING, f"{what}{message}", facts=[template, wanted], keys=[key])
 
@@ -45,6 +48,22 @@ def paired_templates(spec: TokenizerSpec, theirs: Mapping[str, str]) -> Iterator
 def has_other_template(spec: TokenizerSpec, theirs: Mapping[str, str]) -> bool:
     """Whether the default chat template, or one that both sides name, differs in more than white space."""
     return any(describe_other_template(ours, wanted) for _, ours, wanted in paired_templates(spec, theirs))
+
+
+def is_of_base_model(spec: TokenizerSpec, expected: Tokenizer) -> bool:
+    """Whether a reference is that of the base model: its EOS ends the turns of neither chat template, and ours of both.
+
+    Such a template is not the one that a chat model was trained with.
+    """
+    ours, theirs = spec.special_ids.get("eos"), expected.special_ids.get("eos")
+    templates = spec.chat_template, template_of(expected)
+    if ours is None or theirs is None or ours >= len(spec.tokens) or not all(templates):
+        return False
+    if isinstance(expected, EndListing) and ours in expected.generation_ends().ids:
+        return False
+    pair = spec.tokens[ours], expected.piece(theirs)
+    turn_ends = [read_template(template or "").turn_ends for template in templates]
+    return all(pair[0] in each and pair[1] not in each for each in turn_ends)
 
 
 def template_of(tokenizer: Tokenizer) -> str | None:

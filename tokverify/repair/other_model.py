@@ -239,9 +239,10 @@ def _lacking_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
 
     Ordinary ones count unless the model lacks embeddings for some of them. Fewer are enough if they were added, as the
     markers that a fine-tuned model has and its base lacks, or if BOS or EOS has another name, too: MiniMax-M3 has
-    `]~b]` for the `<beginning_of_sentence>` of MiniMax-Text-01. A pair is enough beside another chat template.
+    `]~b]` for the `<beginning_of_sentence>` of MiniMax-Text-01. A pair is enough beside another chat template. A .model
+    lists no added tokens, but all ordinary ones.
     """
-    if facts.spec is None or not facts.lists_all_tokens:
+    if facts.spec is None:
         return []
     reference = facts.spec.tokens
     known, types = set(reference), types_of(spec)
@@ -249,7 +250,8 @@ def _lacking_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
     ids = [
         id
         for id in range(len(reference), len(spec.tokens))
-        if (has_rows or types[id] in _ADDED_TYPES) and spec.tokens[id] not in known and not is_filler(spec.tokens[id])
+        if (has_rows if types[id] not in _ADDED_TYPES else facts.lists_all_tokens)
+        if spec.tokens[id] not in known and not is_filler(spec.tokens[id])
     ]
     # Plain words are added by mistake, too; `### End` is none.
     added = {text for id in ids if types[id] in _ADDED_TYPES and not (text := spec.tokens[id]).isalnum()}

@@ -9,15 +9,21 @@ import pytest
 from support.rule_maker import CHATML, MERGES, bpe_json, gemma_json, good_bpe
 from support.spec_maker import CONTROL, bpe_spec, spm_spec
 from tokverify.case import Case
+from tokverify.commands.tasks.fix import fix_model
+from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.engine.encoder import Encoder
 from tokverify.references import open_reference
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.fix.other_reference import find_other_version
 from tokverify.repair.setting_change import declared_special_ids
+from tokverify.report.finding import ERROR, WARNING
+from tokverify.report.tokenizer_difference import Aspect
+from tokverify.sources.gguf.writer import write_gguf
 from tokverify.spec import TokenizerSpec
 
 BPE = replace(good_bpe(), add_bos=False)
+CHAT = {"<|im_end|>": CONTROL, "<|endoftext|>": CONTROL, "<|im_start|>": CONTROL}
 CASES = [Case(id="merged", suite="made", text="abab ab", add_special=False)]
 
 
@@ -88,6 +94,49 @@ def test_an_eos_that_ends_no_turn_is_moved_if_a_gguf_file_says_so(tmp_path: Path
     changes = declared_special_ids(Evidence(spec, Encoder(spec), document, ()))
     assert document.special_ids == {"eos": 256}
     assert not list(changes)
+
+
+@pytest.mark.parametrize(
+    ("named", "template", "is_error"),
+    [([257], CHATML, True), ([257, 258], CHATML, False), (None, CHATML, False), ([257], "{{ content }}", False)],
+)
+def test_the_eos_of_the_base_model_is_repaired_if_the_reference_ends_nothing_there(named, template, is_error, tmp_path):
+    """As after fine-tuning with ChatML: llama.cpp ends a generation at both, but other programs only at EOS."""
+    spec = bpe_spec(["a b"], CHAT, special_ids={"eos": 258}, chat_template=template)
+    reference = written(tmp_path / "tokenizer.json", spec, merges=["a b"])
+    (tmp_path / "tokenizer_config.json").write_text('{"eos_token": "<|im_end|>"}')
+    if named:
+        (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": named}))
+    write_gguf(tmp_path / "model.gguf", spec)
+    report = verify_model(tmp_path / "model.gguf", reference, CASES)
+    (eos,) = (each for each in report.differences if each.aspect is Aspect.SPECIAL_IDS and "eos" in each.message)
+    assert eos.severity is (ERROR if is_error else WARNING)
+    assert ('the chat template ends turns with "<|im_end|>", and nothing' in eos.message) is is_error
+    repair = fix_model(tmp_path / "model.gguf", None, reference, CASES).repair
+    assert ("tokenizer.ggml.eos_token_id" in repair.keys if repair else False) is is_error
+
+
+@pytest.mark.parametrize(
+    ("eos", "named", "template", "is_kept"),
+    [
+        ("<|endoftext|>", None, CHATML + "!", True),
+        # It ends turns as the model does, or answers with its own EOS.
+        ("<|endoftext|>", [257, 258], CHATML + "!", False),
+        ("<|im_end|>", None, CHATML + "!", False),
+    ],
+)
+def test_the_template_of_the_base_model_is_not_written(eos, named, template, is_kept, tmp_path):
+    spec = bpe_spec(["a b"], CHAT, special_ids={"eos": 257}, chat_template=CHATML)
+    reference = written(tmp_path / "tokenizer.json", spec, merges=["a b"])
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"eos_token": eos, "chat_template": template}))
+    if named:
+        (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": named}))
+    write_gguf(tmp_path / "model.gguf", spec)
+    report = verify_model(tmp_path / "model.gguf", reference, CASES)
+    (found,) = (each for each in report.differences if each.aspect is Aspect.TEMPLATE)
+    assert ("the reference's EOS ends the turns of neither" in found.message) is is_kept
+    repair = fix_model(tmp_path / "model.gguf", None, reference, CASES).repair
+    assert ("tokenizer.chat_template" in repair.keys if repair else False) is not is_kept
 
 
 @pytest.mark.parametrize("role", ["bos", "eot"])

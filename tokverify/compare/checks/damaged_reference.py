@@ -19,9 +19,9 @@ def damaged_reference(subject: Subject) -> Iterator[Finding]:
         Encodes the texts of tokens alone on both sides. A vocabulary is trained on the parts into which its
         pre-tokenizer splits texts, so nearly all tokens come back as themselves. If they do in the model, but many do
         not in the reference, the reference splits texts in another way than in training. Its pieces, its decoder and
-        the files beside it can also show that it has lost its pattern, a stage, merges, `byte_fallback` or the case of
-        letters, and the chat template of a GGUF file that it has lost the types of markers. And the ids of plain texts
-        are decoded, which must give the same texts again.
+        the files beside it can also show that it has lost its pattern, a stage, merges, `byte_fallback`, or the case or
+        the accents of letters, and the chat template of a GGUF file that it has lost the types of markers. And the ids
+        of plain texts are decoded, which must give the same texts again.
 
     Why it is bad:
         The reference is wrong, and a model that is converted from it, or compared with it, gets its fault. `run` names

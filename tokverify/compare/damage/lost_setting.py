@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from tokverify.compare.damage.difference import LEAST, LEAST_SHARE, damage_difference
 from tokverify.compare.opened import Opened
@@ -17,10 +19,33 @@ from tokverify.sources.huggingface.stage import stages_of
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import encode_plain
 
-_WORDS_PER_CAPITAL = 2_000
-"""A vocabulary with capitals has more than one word in so many with them."""
 _CONTINUATION = "##"
 """What the pieces that continue a word begin with in a WordPiece vocabulary."""
+
+
+class _Case(NamedTuple):
+    """What a setting of WordPiece drops from texts."""
+
+    stage: str
+    """The stage of a tokenizer.json that does nothing else."""
+    marks: str
+    has: Callable[[str], bool]
+    """Whether a piece has some."""
+    words_per_piece: int
+    """A vocabulary that keeps them has more than one word in so many with some."""
+    least: int
+    """Of fewer words, that shows nothing."""
+
+
+def _has_accents(text: str) -> bool:
+    return not text.isascii() and any(unicodedata.category(char) == "Mn" for char in unicodedata.normalize("NFD", text))
+
+
+_CASES = {
+    "lowercase": _Case("Lowercase", "capitals", lambda text: text != text.lower(), 2_000, LEAST),
+    # A Korean vocabulary has one word in 8,000 with an accent.
+    "strip_accents": _Case("StripAccents", "accents", _has_accents, 10_000, 10_000),
+}
 _RARE = "\ue000"
 """A character for private use, which no trainer makes a piece of."""
 
@@ -42,22 +67,39 @@ def find_lost_continuations(actual: Encoder, document: Document, facts: Opened) 
 
 
 def find_lost_case(actual: Encoder, document: Document, facts: Opened) -> Iterator[TokenizerDifference]:
-    """Yield that a WordPiece reference lowercases, or does not, against its own vocabulary, as the model does not."""
+    """Yield that a WordPiece reference drops capitals or accents, or keeps them, against its own vocabulary.
+
+    The model does not.
+    """
     if document.model_type != "WordPiece":
         return
+    words: list[str] = []
+    for name, case in _CASES.items():
+        drops = _drops(name, document)
+        if drops == getattr(actual.settings, name):
+            continue
+        words = words or [piece for piece in facts.pieces if not piece.startswith("[")]
+        having = [piece for piece in words if case.has(piece)]
+        if drops and len(having) >= max(LEAST, LEAST_SHARE * len(words)):
+            yield damage_difference(
+                f"its {name} is on, but {plural(len(having), 'piece')} of it have {case.marks}, and are never used"
+            )
+            return
+        if not drops and len(words) > case.least and len(having) * case.words_per_piece < len(words):
+            yield damage_difference(
+                f"its {name} is off, but no piece of it has {case.marks}, so that it knows no word with some"
+            )
+            return
+
+
+def _drops(name: str, document: Document) -> bool:
+    """Whether a reference drops what a setting is about; by default, it strips accents if it lowercases."""
     kinds = {stage["type"]: stage for stage in document.normalizer}
-    lowercases = "Lowercase" in kinds or bool(kinds.get("BertNormalizer", {}).get("lowercase"))
-    if lowercases == actual.settings.lowercase:
-        return
-    words = [piece for piece in facts.pieces if not piece.startswith("[")]
-    capital = [piece for piece in words if piece != piece.lower()]
-    if lowercases and len(capital) >= max(LEAST, LEAST_SHARE * len(words)):
-        reason = f"its lowercase is on, but {plural(len(capital), 'piece')} of it have capitals, and are never used"
-    elif not lowercases and len(words) > LEAST and len(capital) * _WORDS_PER_CAPITAL < len(words):
-        reason = "its lowercase is off, but no piece of it has a capital, so that it knows no word with one"
-    else:
-        return
-    yield damage_difference(reason)
+    if _CASES[name].stage in kinds:
+        return True
+    stage = kinds.get("BertNormalizer", {})
+    value = stage.get(name)
+    return bool(stage.get("lowercase") if value is None else value)
 
 
 def find_lost_spaces(actual: Encoder, document: Document, facts: Opened) -> Iterator[TokenizerDifference]:

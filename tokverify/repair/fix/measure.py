@@ -21,7 +21,7 @@ from tokverify.compare.opened import Opened
 from tokverify.compare.repair import ROLES_BY_KEY
 from tokverify.compare.rule import Rule
 from tokverify.compare.subject import Subject
-from tokverify.compare.template_difference import has_other_template
+from tokverify.compare.template_difference import has_other_template, is_of_base_model
 from tokverify.compare.tokenizer_comparison import compare_tokenizers
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
@@ -321,11 +321,17 @@ class Measuring:
             RANKING: len(_ids_of(differences, Aspect.RANKING)),
             AROUND: sum(difference.aspect is Aspect.AFFIXES for difference in differences),
             CHARSMAP: len(find_replaced_differently(encoder, self._facts.tokenizer)) if self._facts.tokenizer else 0,
-            TEMPLATE: int(has_other_template(spec, self._facts.chat_templates)),
+            TEMPLATE: int(self._has_other_template(spec)),
             AFFIXES: self._count_unknown_affixes(encoder),
         }
         find_errors = cache(partial(self._find_errors, spec, encoder))
         return _Variant(spec, encoder, "", explainer_of(encoder, self._facts), counts, differences, find_errors)
+
+    def _has_other_template(self, spec: TokenizerSpec) -> bool:
+        """Whether the reference has another chat template; that of a base model says nothing about this file's."""
+        expected = self._facts.tokenizer
+        is_of_base = expected is not None and is_of_base_model(spec, expected)
+        return not is_of_base and has_other_template(spec, self._facts.chat_templates)
 
     def _open(self, spec: TokenizerSpec) -> Encoder:
         """Return an encoder that shares the tables of the file's own as far as they are the same."""
