@@ -1,5 +1,6 @@
 """References that a library has damaged: which side is blamed, and that the model is left as it is."""
 
+import html
 import json
 import math
 import struct
@@ -8,6 +9,7 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from string import ascii_lowercase, digits, punctuation
+from unicodedata import normalize
 
 import pytest
 
@@ -17,9 +19,10 @@ from support.spec_maker import BYTE_PIECES, bpe_spec, spm_spec
 from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.run import verify_model
+from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.convert.json_writer import write_json
 from tokverify.compare.damage.lost_setting import find_lost_case
-from tokverify.compare.damage.table import explain_misread_tokens, explain_rounded_scores
+from tokverify.compare.damage.table import explain_damaged_tokens, explain_rounded_scores
 from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
@@ -169,15 +172,38 @@ def test_a_reference_that_has_lost_ignore_merges_is_at_fault(tmp_path):
 WORDS = ["▁naïve", "größe", "▁Ärger", "één", "ça", "▁İstanbul", "ñandú", "café", "▁über", "œuvre"]
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
-def test_a_reference_whose_tokens_were_read_in_another_encoding_is_at_fault(encoding: str):
+@pytest.mark.parametrize(
+    ("encoding", "name"), [("latin-1", "Latin-1"), ("cp1252", "Windows-1252"), ("cp1251", "Windows-1251")]
+)
+def test_a_reference_whose_tokens_were_read_in_another_encoding_is_at_fault(encoding: str, name: str):
     # A program that writes the mark of a space itself does not misread it.
     misread = [word.replace("▁", " ").encode().decode(encoding, "ignore").replace(" ", "▁") for word in WORDS]
     right, wrong = (spm_spec(dict.fromkeys(["▁plain", *words], -1.0)) for words in (WORDS, misread))
-    found = explain_misread_tokens(right.tokens, Opened(Encoder(wrong)))
-    assert "10 tokens are UTF-8 that was read in another encoding" in found
-    assert explain_misread_tokens(wrong.tokens, Opened(Encoder(right))) == ""
-    assert explain_misread_tokens(right.tokens, Opened(Encoder(right))) == ""
+    found = explain_damaged_tokens(right, Opened(Encoder(wrong)))
+    assert f"10 tokens: their UTF-8 was read as {name}: " in found
+    assert explain_damaged_tokens(wrong, Opened(Encoder(right))) == ""
+    assert explain_damaged_tokens(right, Opened(Encoder(right))) == ""
+
+
+@pytest.mark.parametrize(
+    ("read", "reason"),
+    [
+        (lambda word: word.encode().decode("gbk", "replace"), "their UTF-8 was read as GBK"),
+        (lambda word: normalize("NFKC", word), "they were normalized with NFKC"),
+        (html.escape, "they were escaped for HTML"),
+    ],
+)
+def test_a_damage_of_a_byte_level_vocabulary_is_named_on_either_side(read, reason: str):
+    words = [f"<Ġ{letter}ª>" for letter in ascii_lowercase]
+    right, wrong = (bpe_spec((), tokens=each) for each in (words, [read(word) for word in words]))
+    assert f"26 tokens: {reason}: " in explain_damaged_tokens(right, Opened(Encoder(wrong)))
+    assert explain_damaged_tokens(wrong, Opened(Encoder(right))) == ""
+    (found,) = (
+        each
+        for each in verify_tokenizers(Encoder(wrong), Encoder(right), []).differences
+        if each.aspect is Aspect.BYTES
+    )
+    assert found.message.endswith(f"; {reason}")
 
 
 def test_a_reference_that_has_lost_the_mark_of_continuations_is_at_fault(tmp_path):

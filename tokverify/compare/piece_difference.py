@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 from unicodedata import is_normalized, normalize
 
+from tokverify.compare.damage.table import describe_damage
 from tokverify.compare.digest import make_difference
 from tokverify.compare.embedding import find_without_embedding
 from tokverify.compare.opened import Opened
@@ -175,7 +176,7 @@ def _with_note(
 ) -> TokenizerDifference:
     """Add what explains a difference; tokens that the reference says nothing about are only a warning."""
     if found.aspect is Aspect.BYTES and actual and expected:
-        return replace(found, message=found.message + _note_damage(found.ids, actual, expected))
+        return replace(found, message=found.message + _note_damage(found.ids, pieces, actual, expected))
     if found.aspect is not Aspect.EXTRA:
         return found
     if expected and isinstance(actual, Encoder):
@@ -204,11 +205,13 @@ def _note_configured(pieces: Sequence[PieceDifference], expected: Tokenizer | No
     return "".join(f"; only {places[text]} names {quote(text)}" for text in named if text is not None)
 
 
-def _note_damage(ids: Sequence[int], actual: Tokenizer, expected: Tokenizer) -> str:
-    """Say that no text is UTF-8 although the reference's are, as after a wrong conversion; empty otherwise.
+def _note_damage(ids: Sequence[int], pieces: Sequence[PieceDifference], actual: Tokenizer, expected: Tokenizer) -> str:
+    """Say what a program did to all texts, or that none is UTF-8 although the reference's are; empty otherwise.
 
     Tokens that are parts of characters are never UTF-8, so that some are not after a shift means nothing.
     """
+    if len(pieces) > 1 and (reason := describe_damage([(each.actual or "", each.expected or "") for each in pieces])):
+        return f"; {reason}"
     texts = [(actual.token_bytes(id), expected.token_bytes(id)) for id in ids[:_MOST_DAMAGED]]
     read = [(from_utf8(own), from_utf8(theirs)) for own, theirs in texts]
     if len(ids) > len(texts) or any(own is not None or theirs is None for own, theirs in read):

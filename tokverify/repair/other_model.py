@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tokverify.compare.blame import explain_wrong_vocabulary
-from tokverify.compare.damage.table import explain_misread_tokens, explain_rounded_scores
+from tokverify.compare.damage.table import explain_damaged_tokens, explain_rounded_scores
 from tokverify.compare.embedding import find_lost_between, find_moved_beyond, find_trained_beyond, find_used_beyond
 from tokverify.compare.marker import read_template
 from tokverify.compare.role_name import ROLES_BY_NAME
@@ -83,7 +83,7 @@ def doubt_reference(declaration: Declaration, facts: Opened) -> str:
     spec = declaration.spec
     return (
         explain_wrong_vocabulary(spec.tokens, facts.tokenizer)
-        or explain_misread_tokens(spec.tokens, facts)
+        or explain_damaged_tokens(spec, facts)
         or explain_rounded_scores(spec, facts)
         or find_other_model(spec, facts)
     )

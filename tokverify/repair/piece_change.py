@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
-from html import unescape
 from typing import TYPE_CHECKING
 
-from tokverify.compare.damage.table import is_misread
+from tokverify.compare.damage.table import describe_damage
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.byte_level import SPELLED_SPACE, from_byte_level, to_byte_level
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet, Settings
 from tokverify.engine.joined_strings import find_changed
@@ -119,8 +115,7 @@ def _describe_all(ids: Iterable[int], spec: TokenizerSpec, reference: TokenizerS
     how = {_describe_difference(*pair) for pair in pairs}
     if how != {_AS_THERE}:
         return how.pop() if len(how) == 1 else _AS_THERE
-    reason = next((reason for reason, undo in _DAMAGES.items() if all(undo(*pair) for pair in pairs)), "")
-    reason = reason or _explain_lost(spec.tokens, reference.tokens)
+    reason = describe_damage(pairs) or _explain_lost(spec.tokens, reference.tokens)
     return f"{_AS_THERE} ({reason})" if reason else _AS_THERE
 
 
@@ -134,32 +129,10 @@ def _explain_lost(tokens: Sequence[str], expected: Sequence[str]) -> str:
     return f"the file has lost {plural(len(lost), 'token')}{such_as} {quote(lost[0])}, so that these have lower ids"
 
 
-def _was_escaped(text: str, right: str) -> bool:
-    return text.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r") == right
-
-
-def _were_bytes_mapped_twice(text: str, right: str) -> bool:
-    """Whether a piece in the alphabet for bytes was taken for a text, as it is or with its bytes as Latin-1."""
-    return text in {to_byte_level(right), to_byte_level(from_byte_level(right).decode("latin-1"))}
-
-
 def _is_as_in_vocab_txt(text: str, right: str) -> bool:
     """Whether a piece of a WordPiece vocabulary is spelled as BERT's own files do, and not as a GGUF file does."""
     inner = text.removeprefix("##")
     return right == (inner if inner != text else ESCAPED_SPACE + text)
-
-
-_DAMAGES: Mapping[str, Callable[[str, str], bool]] = {
-    "their UTF-8 was read as Latin-1": partial(is_misread, encoding="latin-1"),
-    "their UTF-8 was read as Windows-1252": partial(is_misread, encoding="cp1252"),
-    "a line end was kept behind each": lambda text, right: text.rstrip("\r\n") == right,
-    f"they had spaces instead of {SPELLED_SPACE}": lambda text, right: text.replace(" ", SPELLED_SPACE) == right,
-    "line breaks and tabs were escaped": _was_escaped,
-    "their bytes were mapped to characters twice": _were_bytes_mapped_twice,
-    "they were escaped for HTML": lambda text, right: unescape(text) == right,
-    "they were normalized with NFKC": lambda text, right: unicodedata.normalize("NFKC", right) == text,
-}
-"""What programs do to tokens by mistake, and how to see from a text and the right one that it was done."""
 
 
 def conventional_texts(evidence: Evidence) -> Iterator[TokenizerChange]:

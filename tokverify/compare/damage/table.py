@@ -2,53 +2,70 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from html import unescape
 from itertools import chain
 from math import frexp, isfinite, ldexp
 
 from tokverify.compare.blame import ADVICE
 from tokverify.compare.damage.difference import LEAST
 from tokverify.compare.opened import Opened
+from tokverify.engine.byte_level import SPELLED_SPACE, from_byte_level, to_byte_level
 from tokverify.engine.families import find_family
 from tokverify.engine.joined_strings import find_changed
+from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import BLAME
 from tokverify.sources.huggingface.document import Document
 from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import list_tokens, plural
 
-_ENCODINGS = ("latin-1", "cp1252")
-"""What a program reads text in that expects no UTF-8."""
+_ENCODINGS = {
+    "Latin-1": "latin-1",
+    "Windows-1252": "cp1252",
+    "GBK": "gbk",
+    "Big5": "cp950",
+    "Shift JIS": "cp932",
+    "EUC-KR": "cp949",
+    "Windows-1250": "cp1250",
+    "Windows-1251": "cp1251",
+    "Windows-1254": "cp1254",
+    "code page 437": "cp437",
+    "code page 850": "cp850",
+    "Mac Roman": "mac-roman",
+}
+"""What a program reads text in if nobody names UTF-8, as Python did on Windows, and its name in Python."""
 _MOST_DIGITS, _TOLERANCE = 4, 1e-4
 """Of scores; a float of 32 bits has seven digits, of which two or three are before the point."""
 _SHORT_FLOATS = {"float16": 11, "bfloat16": 8}
 """Name -> the bits of its mantissa; models are stored so, and a vocabulary that was made of one has such scores."""
 
 
-def explain_misread_tokens(pieces: Sequence[str], facts: Opened) -> str:
-    """Say that the tokens of a reference are UTF-8 that was read in another encoding, and the model's are not.
+def describe_damage(pairs: Sequence[tuple[str, str]]) -> str:
+    """Say what a program did to all of some texts, each of which comes before the right one; empty if nobody knows."""
+    return next((reason for reason, is_done in _DAMAGES.items() if all(is_done(*pair) for pair in pairs)), "")
 
-    A byte-level vocabulary spells bytes in an alphabet that looks the same.
 
-    Args:
-        pieces: The tokens of the model.
-        facts: What is known of the reference.
+def explain_damaged_tokens(spec: TokenizerSpec, facts: Opened) -> str:
+    """Say what a program did to the tokens of a reference, of which the model's show nothing; empty if none did it.
 
-    Returns:
-        What is wrong and what to do; empty if it is not so.
+    A byte-level vocabulary spells bytes in an alphabet that looks like Latin-1 beside a model that does not.
     """
-    differing = find_changed(pieces, facts.pieces)
-    if not differing or facts.spec is None or _spells_bytes(facts.spec, facts.document):
+    differing = find_changed(spec.tokens, facts.pieces)
+    family = find_family(spec.model)
+    is_spelled = facts.spec is not None and _spells_bytes(facts.spec, facts.document)
+    if len(differing) < LEAST or facts.spec is None or (is_spelled and not (family and family.is_bpe)):
         return ""
-    pairs = {id: (facts.pieces[id], pieces[id]) for id in differing}
-    misread = [id for id, pair in pairs.items() if any(is_misread(*pair, encoding) for encoding in _ENCODINGS)]
-    if len(misread) < max(LEAST, NEARLY_ALL * len(differing)):
-        return ""
-    return (
-        f"{BLAME}: {plural(len(misread), 'token')} are UTF-8 that was read in another encoding:"
-        f" {list_tokens(misread, facts.pieces)}; {ADVICE}"
-    )
+    pairs = {id: (facts.pieces[id], spec.tokens[id]) for id in differing}
+    for reason in _OF_REFERENCES:
+        damaged = [id for id, pair in pairs.items() if _DAMAGES[reason](*pair)]
+        if len(damaged) >= max(LEAST, NEARLY_ALL * len(differing)):
+            return (
+                f"{BLAME} in {plural(len(damaged), 'token')}: {reason}: {list_tokens(damaged, facts.pieces)}; {ADVICE}"
+            )
+    return ""
 
 
 def explain_rounded_scores(spec: TokenizerSpec, facts: Opened) -> str:
@@ -93,15 +110,40 @@ def _spells_bytes(spec: TokenizerSpec, document: Document | None) -> bool:
     return document.is_byte_level if document else family is None or family.is_bpe
 
 
-def is_misread(piece: str, right: str, encoding: str) -> bool:
-    """Whether a piece is what becomes of the right one if its UTF-8 is read in another encoding."""
-    wanted = right.encode("utf-8", "surrogateescape")
-    return b"".join(_to_byte(character, encoding) for character in piece) == wanted
-
-
-def _to_byte(character: str, encoding: str) -> bytes:
+def _is_misread(text: str, right: str, encoding: str) -> bool:
+    """Whether a text is what becomes of the right one if its UTF-8 is read in another encoding."""
     # A marker of a space may have been put in afterward.
-    try:
-        return character.encode(encoding)
-    except UnicodeEncodeError:
-        return character.encode("utf-8", "surrogateescape")
+    words = [word.encode("utf-8", "surrogateescape") for word in right.split(ESCAPED_SPACE)]
+    whole = right.encode("utf-8", "surrogateescape")
+    return any(
+        text in {whole.decode(encoding, errors), ESCAPED_SPACE.join(word.decode(encoding, errors) for word in words)}
+        for errors in ("replace", "ignore")
+    )
+
+
+def _was_escaped(text: str, right: str) -> bool:
+    return text.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r") == right
+
+
+def _were_bytes_mapped_twice(text: str, right: str) -> bool:
+    """Whether a piece in the alphabet for bytes was taken for a text, as it is or with its bytes as Latin-1."""
+    return text in {to_byte_level(right), to_byte_level(from_byte_level(right).decode("latin-1"))}
+
+
+_OF_REFERENCES: dict[str, Callable[[str, str], bool]] = {
+    **{
+        f"their UTF-8 was read as {name}": partial(_is_misread, encoding=encoding)
+        for name, encoding in _ENCODINGS.items()
+    },
+    "they were escaped for HTML": lambda text, right: unescape(text) == right,
+    "they were normalized with NFKC": lambda text, right: unicodedata.normalize("NFKC", right) == text,
+}
+"""What could not be done to the right text to get the other one, so that a reference shows it as well as a file."""
+_DAMAGES: dict[str, Callable[[str, str], bool]] = {
+    **_OF_REFERENCES,
+    "a line end was kept behind each": lambda text, right: text.rstrip("\r\n") == right,
+    f"they had spaces instead of {SPELLED_SPACE}": lambda text, right: text.replace(" ", SPELLED_SPACE) == right,
+    "line breaks and tabs were escaped": _was_escaped,
+    "their bytes were mapped to characters twice": _were_bytes_mapped_twice,
+}
+"""What programs do to tokens by mistake, and how to see from a text and the right one that it was done."""
