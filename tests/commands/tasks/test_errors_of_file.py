@@ -48,6 +48,24 @@ def test_a_role_that_the_reference_does_not_know_must_not_have_an_ordinary_token
     assert [f"tokenizer.ggml.{role}_token_id, 257" in error for error in fixed.errors] == [True]
 
 
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [(CHATML, ["TV124"]), ("{{ .Prompt }}", []), (None, [])],
+    ids=["another", "the same", "none"],
+)
+def test_a_template_that_cannot_be_read_is_an_error_unless_the_reference_has_it(tmp_path: Path, wanted, expected):
+    """As the list of all templates in JSON, which a script wrote for the default one."""
+    template = "{{ .Prompt }}" if wanted != CHATML else json.dumps([{"name": "default", "template": CHATML}])
+    write_gguf(tmp_path / "model.gguf", good_bpe(chat_template=template))
+    reference = tmp_path / "tokenizer.json"
+    reference.write_text(json.dumps(bpe_json(good_bpe())))
+    if wanted:
+        (tmp_path / "chat_template.jinja").write_text(wanted)
+    report = verify_model(tmp_path / "model.gguf", reference, CASES)
+    assert [each.code for each in failing_differences(report)] == expected
+    assert report.exit_code == bool(expected)
+
+
 @pytest.mark.parametrize("is_beside", [False, True], ids=["in the file", "beside the reference"])
 @pytest.mark.parametrize("role", thinned(2, ["eot", "eom"]))
 def test_a_token_that_begins_a_turn_must_not_end_one(tmp_path: Path, role: str, is_beside: bool):

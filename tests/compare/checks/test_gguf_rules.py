@@ -237,6 +237,12 @@ TRIGGERS = [
     ("TV123", bpe_spec([], {"!": CONTROL}, special_ids={"pad": 33}), WARNING, '33 "!", which has the role pad'),
     ("TV123", bpe_spec([], {"Ġthe": CONTROL, "of": CONTROL}), WARNING, "2 ordinary tokens are typed CONTROL"),
     ("TV124", replace(BPE, chat_template="{% for m in messages %}{{ m }}{% end"), ERROR, "line 1: "),
+    (
+        "TV124",
+        replace(BPE, chat_template='[{"name": "default", "template": "{{ messages }}"}]'),
+        ERROR,
+        "it is JSON, as",
+    ),
     ("TV124", replace(BPE, chat_template="{{ .Prompt }}"), ERROR, "cannot be read: line 1: unexpected '.'"),
     ("TV124", replace(BPE, chat_template="{% endif %}"), ERROR, "Encountered unknown tag 'endif'"),
     (

@@ -1,6 +1,6 @@
-"""Apply all static rules to a model whose reference is rebuilt from the same data, and else those on roles and sizes.
+"""Apply all static rules to a model whose reference is rebuilt from the same data, and else those on some aspects.
 
-A file can be wrong in these although it encodes texts as it should.
+A file can be wrong in these although it encodes texts as it should: roles, sizes, and what is not the reference's.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
 
 _ROLES_AND_SIZES = frozenset(["TV105", "TV106"])
 _CHARSMAP = frozenset(["TV205"])
+_TEMPLATES = frozenset(["TV124"])
 
 
 def add_rule_findings(report: Report, model: OpenedModel, reference: OpenedReference | None) -> Report:
@@ -40,16 +41,20 @@ def _add_all(report: Report, model: OpenedModel) -> Report:
 
 
 def _add_errors(report: Report, model: OpenedModel, reference: OpenedReference | None) -> Report:
-    """Add the errors of a GGUF file about roles, sizes and its charsmap, except for those that the report contains.
+    """Add the errors of a GGUF file about roles and sizes, except for those that the report contains.
 
-    There are none if the reference reads the same file, so that the file is not on trial.
+    Others are about a charsmap and a chat template that are not the reference's. There are none if the reference reads
+    the same file, so that the file is not on trial.
     """
     if model.kind != "gguf" or (reference is not None and reference.found.reads_model):
         return report
     has_other_charsmap = reference is not None and find_replaced_differently(model.encoder, reference.tokenizer)
-    if not has_other_charsmap and not _is_suspicious(model):
+    has_other_template = any(each.aspect is Aspect.TEMPLATE for each in report.differences)
+    codes = _ROLES_AND_SIZES if _is_suspicious(model) else frozenset[str]()
+    codes |= _CHARSMAP if has_other_charsmap else frozenset()
+    codes |= _TEMPLATES if has_other_template else frozenset()
+    if not codes:
         return report
-    codes = _ROLES_AND_SIZES | (_CHARSMAP if has_other_charsmap else frozenset())
     shown = [*failing_differences(report), *(each for each in report.differences if each.known)]
     known = {each for difference in shown for each in (*difference.ids, *difference.keys)}
     found = [

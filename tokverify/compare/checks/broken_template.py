@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -31,7 +32,8 @@ def broken_template(subject: Subject) -> Iterator[Finding]:
         may not know; other programs raise an error.
 
     Example:
-        A template that was cut off, or one for ollama, which is written in Go's language: `{{ .Prompt }}`.
+        A template that was cut off, the list of named templates of a tokenizer_config.json as JSON, or a template for
+        ollama, which is written in Go's language: `{{ .Prompt }}`.
 
     How to repair:
         Use the template that belongs to the model: `gguf-new-metadata --chat-template-file chat_template.jinja MODEL
@@ -55,6 +57,8 @@ def _find_error(template: str) -> str:
 
     if len(template) > MAX_TEMPLATE:
         raise NotEvaluatedError(f"the chat template has more than {MAX_TEMPLATE:,} characters")
+    if _is_json(template):
+        return "it is JSON, as the list of several templates in a tokenizer_config.json is"
     try:
         Environment(extensions=[loopcontrols], autoescape=True).parse(_GENERATION.sub("", template))
     except TemplateSyntaxError as error:
@@ -63,3 +67,11 @@ def _find_error(template: str) -> str:
     except RecursionError:
         raise NotEvaluatedError("the chat template is nested too deeply") from None
     return ""
+
+
+def _is_json(template: str) -> bool:
+    """Whether a template is a list or an object in JSON, which Jinja may read as a text with some expressions in it."""
+    try:
+        return isinstance(json.loads(template), list | dict)
+    except (ValueError, RecursionError):
+        return False
