@@ -289,8 +289,13 @@ def test_a_reference_without_the_stage_that_writes_spaces_is_at_fault(tmp_path):
     reference.write_text(json.dumps(document))
     write_gguf(model, spec)
     cases = [Case(id="word", suite="made", text="af bg", add_special=False)]
-    (found,) = (each for each in verify_model(model, reference, cases).differences if each.origin is Origin.REFERENCE)
-    assert "no stage of it writes spaces as ▁, with which 26 pieces of it begin" in found.message
+    report = verify_model(model, reference, cases)
+    splitting, decoding = (each for each in report.differences if each.origin is Origin.REFERENCE)
+    assert "no stage of it writes spaces as ▁, with which 26 pieces of it begin" in splitting.message
+    assert "its tokenizer.json has no decoder" in decoding.message
+    # It has no byte tokens, either, and their texts are the same on both sides.
+    (of_bytes,) = (each for each in report.differences if each.aspect is Aspect.BYTES)
+    assert of_bytes.message.endswith("(other bytes) and 251 more")
     with pytest.raises(TokverifyError, match=r"not repaired: .*the reference is at fault"):
         fix_model(model, None, reference, cases)
 

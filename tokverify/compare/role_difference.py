@@ -56,7 +56,7 @@ def find_role_differences(
         if role == "eos" and both_end(actual, expected, ours, theirs):
             severity = WARNING
             message += "; each of them ends a generation: the EOS of base and instruct files of one model differ so"
-        elif role == "eos" and _is_of_base_model(actual, expected, ours, theirs):
+        elif role == "eos" and _has_eos_of_base_model(actual, expected, ours, theirs):
             end = quote(expected.piece(theirs))
             message += (
                 f"; the chat template ends turns with {end}, and nothing in the reference ends a generation at the"
@@ -147,13 +147,13 @@ def both_end(actual: Tokenizer, expected: Tokenizer, ours: int, theirs: int) -> 
         return False
     if ours in there.ids:
         return True
-    if there.are_all or _is_of_base_model(actual, expected, ours, theirs):
+    if there.are_all or _has_eos_of_base_model(actual, expected, ours, theirs):
         return False
     swapped = replace(spec, special_ids={**spec.special_ids, "eos": theirs})
     return resolve(swapped).eog_ids == here.ids
 
 
-def _is_of_base_model(actual: Tokenizer, expected: Tokenizer, ours: int, theirs: int) -> bool:
+def _has_eos_of_base_model(actual: Tokenizer, expected: Tokenizer, ours: int, theirs: int) -> bool:
     """Whether our EOS is only that of the base model: our own chat template ends turns with the reference's instead.
 
     The configuration of the reference must say where a generation ends. A tokenizer_config.json alone does not: that of
