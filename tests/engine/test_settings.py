@@ -4,6 +4,7 @@ import pytest
 
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify.engine.families import FAMILIES, find_family
+from tokverify.engine.joined_strings import JoinedStrings
 from tokverify.engine.override import Override
 from tokverify.engine.settings import resolve
 from tokverify.errors import BrokenFileError, UnsupportedError
@@ -127,6 +128,8 @@ def test_each_model_can_be_resolved(model: str):
 def test_tokens_are_cut_at_nul_and_never_empty():
     settings = resolve(TokenizerSpec(model="llama", tokens=["a\0b", "", "\0c", "d"]))
     assert list(settings.pieces) == ["a", "[EMPTY_1]", "[EMPTY_2]", "d"]
+    # Joined, so that the native engine indexes them.
+    assert isinstance(settings.pieces, JoinedStrings)
 
 
 @pytest.mark.parametrize("tokens", [["a", "b", "a"], ["a", "b", "a\0"], ["[EMPTY_2]", "b", ""]])

@@ -227,15 +227,14 @@ def _pieces(tokens: Sequence[str]) -> Sequence[str]:
     """Return the tokens as llama.cpp reads them: truncated at the first NUL, and never empty."""
     if isinstance(tokens, JoinedStrings) and not tokens.has_empty:
         return tokens
-    if all(tokens) and "\0".join(tokens).count("\0") == len(tokens) - 1:
-        try:
-            return JoinedStrings.of(tokens)
-        except UnicodeEncodeError:
-            return list(tokens)
     pieces = list(tokens)
-    for id in [id for id, token in enumerate(tokens) if not token or "\0" in token]:
-        pieces[id] = tokens[id].partition("\0")[0] or f"[EMPTY_{id}]"
-    return pieces
+    if not all(pieces) or "\0".join(pieces).count("\0") != len(pieces) - 1:
+        for id in [id for id, token in enumerate(pieces) if not token or "\0" in token]:
+            pieces[id] = pieces[id].partition("\0")[0] or f"[EMPTY_{id}]"
+    try:
+        return JoinedStrings.of(pieces)
+    except UnicodeEncodeError:
+        return pieces
 
 
 def _duplicate_message(texts: Sequence[str], spaces: str) -> str:

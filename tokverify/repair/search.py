@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from tokverify.compare.damage.decoder import find_broken_decoder
 from tokverify.compare.limits.explaining import explainer_of
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.engine_choice import NATIVE
 from tokverify.errors import TokverifyError
 from tokverify.repair import cost
 from tokverify.repair.budget import Budget
@@ -151,8 +152,7 @@ class _Search(Generic[_Goal]):
 
     def _extend(self, trial: Trial | None = None, only: Collection[str] = ()) -> Iterator[Trial]:
         """Try every change in addition to those of a trial; those of the kinds in `only` whatever the budget is."""
-        spec = trial.change.expressible_part().transform(self._spec) if trial else self._spec
-        encoder = trial.encoder if trial else self._encoder
+        spec, encoder = (trial.encoder.spec, trial.encoder) if trial else (self._spec, self._encoder)
         left = [goal for goal in self._sample if not trial or goal.name not in trial.explained]
         changes = self._problem.changes(spec, encoder, left)
         for name in only or changes:
@@ -195,7 +195,7 @@ class _Search(Generic[_Goal]):
             return None
         self._seen.add(sentences)
         try:
-            encoder = reduce(TokenizerChange.then, parts).encoder(self._spec, self._encoder)
+            encoder = self._changed(parts, before)
         except TokverifyError:
             return None
         if self._encoder is None or not shares_model(self._encoder, encoder.spec, encoder.settings):
@@ -220,6 +220,19 @@ class _Search(Generic[_Goal]):
         if broken is None:
             return None
         return Trial(parts, encoder, frozenset(explained), limited, broken, sum(distances), distances.count(0))
+
+    def _changed(self, parts: Sequence[TokenizerChange], before: Trial | None) -> Encoder:
+        """Return the encoder of several changes; after those of an earlier trial, only the last one is made.
+
+        Raises:
+            TokverifyError: If llama.cpp would refuse the changed tokenizer.
+        """
+        change = reduce(TokenizerChange.then, parts)
+        if before is None:
+            return change.encoder(self._spec, self._encoder)
+        shares_tables = before.encoder.engine.name == NATIVE
+        last = replace(change, transform=parts[-1].transform)
+        return last.encoder(before.encoder.spec, before.encoder if shares_tables else self._encoder)
 
     def _has_declared_pre_tokenizer(self, spec: TokenizerSpec) -> bool:
         """Whether a changed file has the pre-tokenizer that the reference would be converted with, unlike before."""
