@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from string import ascii_lowercase, digits, punctuation
+from string import ascii_letters, ascii_lowercase, digits, punctuation
 from unicodedata import normalize
 
 import pytest
@@ -22,8 +22,9 @@ from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.convert.json_writer import write_json
 from tokverify.compare.damage.lost_setting import find_lost_case
-from tokverify.compare.damage.table import explain_damaged_tokens, explain_rounded_scores
+from tokverify.compare.damage.table import explain_misread_tokens, explain_rounded_scores
 from tokverify.compare.opened import Opened, OpenedReference
+from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.references import open_reference
@@ -179,10 +180,16 @@ def test_a_reference_whose_tokens_were_read_in_another_encoding_is_at_fault(enco
     # A program that writes the mark of a space itself does not misread it.
     misread = [word.replace("▁", " ").encode().decode(encoding, "ignore").replace(" ", "▁") for word in WORDS]
     right, wrong = (spm_spec(dict.fromkeys(["▁plain", *words], -1.0)) for words in (WORDS, misread))
-    found = explain_damaged_tokens(right, Opened(Encoder(wrong)))
+    found = explain_misread_tokens(right, Opened(Encoder(wrong)))
     assert f"10 tokens: their UTF-8 was read as {name}: " in found
-    assert explain_damaged_tokens(wrong, Opened(Encoder(right))) == ""
-    assert explain_damaged_tokens(right, Opened(Encoder(right))) == ""
+    assert explain_misread_tokens(wrong, Opened(Encoder(right))) == ""
+    assert explain_misread_tokens(right, Opened(Encoder(right))) == ""
+
+
+def test_a_reference_that_spells_bytes_is_not_misread_beside_a_file_of_plain_texts():
+    texts = [f"{letter}é" for letter in ascii_lowercase]
+    plain, spelled = (bpe_spec((), tokens=each) for each in (texts, [to_byte_level(text) for text in texts]))
+    assert explain_misread_tokens(plain, Opened(Encoder(spelled))) == ""
 
 
 @pytest.mark.parametrize(
@@ -193,11 +200,13 @@ def test_a_reference_whose_tokens_were_read_in_another_encoding_is_at_fault(enco
         (html.escape, "they were escaped for HTML"),
     ],
 )
-def test_a_damage_of_a_byte_level_vocabulary_is_named_on_either_side(read, reason: str):
+def test_a_damage_of_a_byte_level_vocabulary_is_named(read, reason: str):
     words = [f"<Ġ{letter}ª>" for letter in ascii_lowercase]
     right, wrong = (bpe_spec((), tokens=each) for each in (words, [read(word) for word in words]))
-    assert f"26 tokens: {reason}: " in explain_damaged_tokens(right, Opened(Encoder(wrong)))
-    assert explain_damaged_tokens(wrong, Opened(Encoder(right))) == ""
+    # The model could be what was normalized or unescaped.
+    blamed = explain_misread_tokens(right, Opened(Encoder(wrong)))
+    assert f"26 tokens: {reason}: " in blamed if "UTF-8" in reason else blamed == ""
+    assert explain_misread_tokens(wrong, Opened(Encoder(right))) == ""
     (found,) = (
         each
         for each in verify_tokenizers(Encoder(wrong), Encoder(right), []).differences
@@ -279,6 +288,20 @@ def test_a_reference_that_loses_what_it_does_to_accents_is_at_fault(
         facts = OpenedReference(open_reference(tmp_path / "tokenizer.json"))
         found = "".join(each.message for each in find_lost_case(Encoder(spec), facts.document, facts))
         assert (bool(found), not is_lost or blamed in found) == (is_lost and bool(blamed), True)
+
+
+def test_a_cased_reference_is_not_blamed_for_accents_if_the_file_lowercases(tmp_path):
+    words = [
+        f"{first}{second}{third}" for first, second, third in product(ascii_letters, ascii_lowercase, "abcdefghij")
+    ]
+    tokens = [*wordpiece().tokens[:5], *(f"▁{word}" for word in [*words, "é"])]
+    spec = replace(wordpiece(), tokens=tokens, types=[*[3] * 5, *[1] * (len(words) + 1)])
+    document = bert_json(spec, lowercase=False)
+    document["normalizer"]["strip_accents"] = None
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    facts = OpenedReference(open_reference(tmp_path / "tokenizer.json"))
+    encoder = Encoder(replace(spec, lowercase=True, strip_accents=True))
+    assert (len(words) > 10_000, list(find_lost_case(encoder, facts.document, facts))) == (True, [])
 
 
 def test_a_reference_without_the_stage_that_writes_spaces_is_at_fault(tmp_path):

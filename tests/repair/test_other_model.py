@@ -418,14 +418,17 @@ def test_many_tokens_after_the_last_one_of_the_reference_show_another_version(co
     assert (f"it lacks the last {count} tokens here" in found) is expected
 
 
-@pytest.mark.parametrize(("type", "expected"), [(1, True), (CONTROL, False)])
-def test_ordinary_tokens_after_the_last_one_of_a_sentencepiece_model_show_an_extended_vocabulary(type, expected):
-    """A .model alone lists no added tokens, but it has all pieces."""
+@pytest.mark.parametrize(("type", "is_typed", "expected"), [(1, True, True), (CONTROL, True, False), (1, False, False)])
+def test_ordinary_tokens_after_the_last_one_of_a_sentencepiece_model_show_an_extended_vocabulary(
+    type: int, is_typed: bool, expected: bool
+):
+    """A .model alone lists all pieces, but no added tokens, of which a file without types may have some."""
     base = {"▁a": -1.0, "b": -2.0}
     more = {f"▁c{index}": -3.0 - index for index in range(120)}
     reference = Opened(Encoder(spm_spec(base)))
     vars(reference)["lists_all_tokens"] = False
-    found = find_other_model(spm_spec({**base, **more}, dict.fromkeys(more, type)), reference)
+    spec = spm_spec({**base, **more}, dict.fromkeys(more, type))
+    found = find_other_model(spec if is_typed else replace(spec, types=[1] * len(spec.tokens)), reference)
     assert ("it lacks the last 120 tokens here" in found) is expected
 
 

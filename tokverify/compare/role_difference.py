@@ -11,13 +11,13 @@ from tokverify.compare.digest import make_difference
 from tokverify.compare.inner_end import begins_answers
 from tokverify.compare.marker import read_template
 from tokverify.compare.role_name import BEGINNINGS, NEVER_ENDS
-from tokverify.compare.template_difference import template_of
+from tokverify.compare.template_difference import ends_turns, has_generation_config, template_of
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import BLAME, Aspect, Origin, TokenizerDifference
-from tokverify.sources.config import find_left_out, generation_end_ids, special_texts
+from tokverify.sources.config import find_left_out, special_texts
 from tokverify.sources.gguf.keys import SPECIAL_IDS
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
@@ -159,9 +159,8 @@ def _has_eos_of_base_model(actual: Tokenizer, expected: Tokenizer, ours: int, th
     The configuration of the reference must say where a generation ends. A tokenizer_config.json alone does not: that of
     Gemma 4 names another EOS than llama.cpp's converter, and its generation_config.json both.
     """
-    turn_ends = read_template(template_of(actual) or "").turn_ends
-    is_named = expected.piece(theirs) in turn_ends and actual.piece(ours) not in turn_ends
-    return is_named and _has_generation_config(expected) and ours not in _known_ends(expected).ids
+    is_other = ends_turns(template_of(actual), expected.piece(theirs), actual.piece(ours))
+    return is_other and has_generation_config(expected) and ours not in _known_ends(expected).ids
 
 
 def _both_begin(actual: Tokenizer, expected: Tokenizer, bos: int) -> bool:
@@ -250,7 +249,7 @@ def find_end_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[Tok
                 yield replace(found, message=f"{found.message}; {reason}", severity=INFO)
     if extra and theirs.are_all:
         yield _end_difference(extra, "model", actual)
-    elif unnamed := _select_turn_ends(extra, actual) if _has_generation_config(expected) else []:
+    elif unnamed := _select_turn_ends(extra, actual) if has_generation_config(expected) else []:
         yield _unnamed_turn_end(unnamed, theirs.ids, actual)
 
 
@@ -261,11 +260,6 @@ def _select_turn_ends(ids: Iterable[int], tokenizer: Tokenizer) -> list[int]:
     if spec is None or _EOS_VARIABLE.search(markers.template):
         return []
     return [id for id in ids if spec.tokens[id] in markers.turn_ends]
-
-
-def _has_generation_config(tokenizer: Tokenizer) -> bool:
-    path = tokenizer.path if isinstance(tokenizer, FileReading) else None
-    return path is not None and bool(generation_end_ids(path))
 
 
 def _unnamed_turn_end(ids: list[int], named: Collection[int], actual: Tokenizer) -> TokenizerDifference:

@@ -14,8 +14,11 @@ from tokverify.texts.token_text import is_marker
 
 BEGINNING = ("bos", "cls")
 ENDING = ("eos", "eot", "eom", "sep")
-TURN_BEGINNINGS = ("<|im_start|>", "<start_of_turn>", "<|start_header_id|>", "<|turn>", "<|startoftranscript|>")
-"""The tokens with which the templates of common models begin each message, and Whisper a transcript."""
+PART_BEGINNINGS: Mapping[str, str] = {
+    **dict.fromkeys(("<|im_start|>", "<start_of_turn>", "<|start_header_id|>", "<|turn>"), "a turn"),
+    "<|startoftranscript|>": "a transcript",
+}
+"""The tokens that begin a part of a prompt, which is no reason to call them BOS, and what they begin."""
 _ROLES: Mapping[tuple[str, ...], tuple[str, ...]] = {
     (
         "<s>",
@@ -31,7 +34,7 @@ _ROLES: Mapping[tuple[str, ...], tuple[str, ...]] = {
         "<｜begin▁of▁sentence｜>",
         "[CLS]",
     ): BEGINNING,
-    TURN_BEGINNINGS: BEGINNING,
+    tuple(PART_BEGINNINGS): BEGINNING,
     ("</s>", "<eos>", "<EOS>", "[EOS]", "<|eos|>", "<EOS_TOKEN>", "<|end_of_text|>", "[SEP]"): ENDING,
     ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|eom_id|>", "<turn|>"): ENDING,
     (
@@ -81,7 +84,7 @@ def natural_id(ids: Mapping[str, int], role: str) -> int | None:
         role: Such as `eos`.
     """
     # What begins a turn is no BOS, although it may not end anything either.
-    named = [text for text, roles in ROLES_BY_NAME.items() if roles[0] == role and text not in TURN_BEGINNINGS]
+    named = [text for text, roles in ROLES_BY_NAME.items() if roles[0] == role and text not in PART_BEGINNINGS]
     found = [ids[text] for text in [*named, *FIM_TEXTS.get(role, ())] if text in ids]
     return found[0] if len(found) == 1 else None
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from tokverify.compare.digest import make_difference
 from tokverify.compare.marker import read_template
 from tokverify.engine.encoder import Encoder
-from tokverify.report.finding import WARNING
+from tokverify.report.finding import INFO, WARNING
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
-from tokverify.sources.config import chat_templates
+from tokverify.sources.config import chat_templates, generation_end_ids
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.spec import DEFAULT_TEMPLATE, TokenizerSpec
 from tokverify.text.sequence import common_length
@@ -30,10 +30,12 @@ def find_template_difference(actual: Tokenizer, expected: Tokenizer) -> Iterator
         return
     for key, template, wanted in paired_templates(actual.spec, theirs):
         if message := describe_other_template(template, wanted):
+            severity = WARNING
             if is_of_base_model(actual.spec, expected):
+                severity = INFO
                 message += "; the reference's EOS ends the turns of neither, as that of the base model"
             what = "" if key == CHAT_TEMPLATE else f"{key}: "
-            yield make_difference(Aspect.TEMPLATE, WARNING, f"{what}{message}", facts=[template, wanted], keys=[key])
+            yield make_difference(Aspect.TEMPLATE, severity, f"{what}{message}", facts=[template, wanted], keys=[key])
 
 
 def paired_templates(spec: TokenizerSpec, theirs: Mapping[str, str]) -> Iterator[tuple[str, str | None, str]]:
@@ -53,17 +55,28 @@ def has_other_template(spec: TokenizerSpec, theirs: Mapping[str, str]) -> bool:
 def is_of_base_model(spec: TokenizerSpec, expected: Tokenizer) -> bool:
     """Whether a reference is that of the base model: its EOS ends the turns of neither chat template, and ours of both.
 
-    Such a template is not the one that a chat model was trained with.
+    Such a template is not the one that a chat model was trained with. The configuration of the reference must say where
+    a generation ends: a tokenizer_config.json of a chat model may name the EOS of its base.
     """
     ours, theirs = spec.special_ids.get("eos"), expected.special_ids.get("eos")
-    templates = spec.chat_template, template_of(expected)
-    if ours is None or theirs is None or ours >= len(spec.tokens) or not all(templates):
+    if ours is None or theirs is None or ours >= len(spec.tokens) or not has_generation_config(expected):
         return False
     if isinstance(expected, EndListing) and ours in expected.generation_ends().ids:
         return False
-    pair = spec.tokens[ours], expected.piece(theirs)
-    turn_ends = [read_template(template or "").turn_ends for template in templates]
-    return all(pair[0] in each and pair[1] not in each for each in turn_ends)
+    ends = spec.tokens[ours], expected.piece(theirs)
+    return all(ends_turns(template, *ends) for template in (spec.chat_template, template_of(expected)))
+
+
+def ends_turns(template: str | None, end: str, other: str) -> bool:
+    """Whether a chat template ends turns with one token, and not with the other."""
+    turn_ends = read_template(template).turn_ends
+    return end in turn_ends and other not in turn_ends
+
+
+def has_generation_config(tokenizer: Tokenizer) -> bool:
+    """Whether a generation_config.json beside the file of a tokenizer says where a generation ends."""
+    path = tokenizer.path if isinstance(tokenizer, FileReading) else None
+    return path is not None and bool(generation_end_ids(path))
 
 
 def template_of(tokenizer: Tokenizer) -> str | None:

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tokverify.compare.blame import explain_wrong_vocabulary
-from tokverify.compare.damage.table import explain_damaged_tokens, explain_rounded_scores
+from tokverify.compare.damage.table import explain_misread_tokens, explain_rounded_scores
 from tokverify.compare.embedding import find_lost_between, find_moved_beyond, find_trained_beyond, find_used_beyond
 from tokverify.compare.marker import read_template
 from tokverify.compare.role_name import ROLES_BY_NAME
@@ -83,7 +83,7 @@ def doubt_reference(declaration: Declaration, facts: Opened) -> str:
     spec = declaration.spec
     return (
         explain_wrong_vocabulary(spec.tokens, facts.tokenizer)
-        or explain_damaged_tokens(spec, facts)
+        or explain_misread_tokens(spec, facts)
         or explain_rounded_scores(spec, facts)
         or find_other_model(spec, facts)
     )
@@ -247,10 +247,12 @@ def _lacking_at_end(spec: TokenizerSpec, facts: Opened) -> list[int]:
     reference = facts.spec.tokens
     known, types = set(reference), types_of(spec)
     has_rows = spec.embedding_rows is None or spec.embedding_rows >= len(spec.tokens)
+    # Added tokens that have lost their types are no pieces that a .model lacks.
+    has_pieces = has_rows and (facts.lists_all_tokens or TokenType.CONTROL in types)
     ids = [
         id
         for id in range(len(reference), len(spec.tokens))
-        if (has_rows if types[id] not in _ADDED_TYPES else facts.lists_all_tokens)
+        if (has_pieces if types[id] not in _ADDED_TYPES else facts.lists_all_tokens)
         if spec.tokens[id] not in known and not is_filler(spec.tokens[id])
     ]
     # Plain words are added by mistake, too; `### End` is none.

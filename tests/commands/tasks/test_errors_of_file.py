@@ -50,7 +50,7 @@ def test_a_role_that_the_reference_does_not_know_must_not_have_an_ordinary_token
 
 @pytest.mark.parametrize(
     ("wanted", "expected"),
-    [(CHATML, ["TV124"]), ("{{ .Prompt }}", []), (None, [])],
+    [(CHATML, ["TV124"]), ("{{ .Prompt }}", []), (None, ["TV124"])],
     ids=["another", "the same", "none"],
 )
 def test_a_template_that_cannot_be_read_is_an_error_unless_the_reference_has_it(tmp_path: Path, wanted, expected):

@@ -241,7 +241,7 @@ TRIGGERS = [
         "TV124",
         replace(BPE, chat_template='[{"name": "default", "template": "{{ messages }}"}]'),
         ERROR,
-        "it is JSON, as",
+        "it is JSON, such as",
     ),
     ("TV124", replace(BPE, chat_template="{{ .Prompt }}"), ERROR, "cannot be read: line 1: unexpected '.'"),
     ("TV124", replace(BPE, chat_template="{% endif %}"), ERROR, "Encountered unknown tag 'endif'"),

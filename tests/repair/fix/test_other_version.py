@@ -119,9 +119,10 @@ def test_the_eos_of_the_base_model_is_repaired_if_the_reference_ends_nothing_the
 @pytest.mark.parametrize(
     ("eos", "named", "template", "is_kept"),
     [
-        ("<|endoftext|>", None, CHATML + "!", True),
-        # It ends turns as the model does, or answers with its own EOS.
+        ("<|endoftext|>", [258], CHATML + "!", True),
+        # It ends turns as the model does, or answers with its own EOS, or does not say where it ends.
         ("<|endoftext|>", [257, 258], CHATML + "!", False),
+        ("<|endoftext|>", None, CHATML + "!", False),
         ("<|im_end|>", None, CHATML + "!", False),
     ],
 )

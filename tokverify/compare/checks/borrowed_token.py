@@ -8,7 +8,7 @@ from contextlib import suppress
 from tokverify.compare.affix import affixes_of
 from tokverify.compare.inner_end import find_inner_ends
 from tokverify.compare.repair import key_of, set_special_id
-from tokverify.compare.role_name import BEGINNING, ENDING, ROLES_BY_NAME, TURN_BEGINNINGS, is_conventional, natural_id
+from tokverify.compare.role_name import BEGINNING, ENDING, PART_BEGINNINGS, ROLES_BY_NAME, is_conventional, natural_id
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
 from tokverify.engine.family import Settings
@@ -55,7 +55,8 @@ def _report(subject: Subject, role: str, id: int, natural: tuple[str, ...]) -> F
     settings = subject.settings
     others = [other for other, its in settings.special_ids.items() if its == id and other != role]
     piece = settings.pieces[id]
-    means = "begins a turn" if piece in TURN_BEGINNINGS else f"is {_describe_owner(natural, others)}"
+    begun = PART_BEGINNINGS.get(piece)
+    means = f"begins {begun}" if begun else f"is {_describe_owner(natural, others)}"
     message = f"{role} is {id} {quote(piece)}, which {means}"
     if _is_shared_by_reference(subject, role, id):
         return Finding(INFO, f"{message}; so it is in the reference", (id,), (key_of(role),))

@@ -58,7 +58,7 @@ def _find_error(template: str) -> str:
     if len(template) > MAX_TEMPLATE:
         raise NotEvaluatedError(f"the chat template has more than {MAX_TEMPLATE:,} characters")
     if _is_json(template):
-        return "it is JSON, as the list of several templates in a tokenizer_config.json is"
+        return "it is JSON, such as the list of several templates in a tokenizer_config.json"
     try:
         Environment(extensions=[loopcontrols], autoescape=True).parse(_GENERATION.sub("", template))
     except TemplateSyntaxError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from operator import ne
 
 from tokverify.compare.damage.difference import CODE
@@ -25,7 +26,8 @@ _WORD_LENGTH = 60
 
 def find_broken_decoder(actual: Tokenizer, facts: Opened) -> str:
     """Say that the reference does not decode plain texts to themselves, although the model does; empty if it does."""
-    for texts in (_TEXTS, _SPACED, _texts_of_letters(facts)):
+    samples = (lambda: _TEXTS, lambda: _SPACED, partial(_texts_of_letters, facts))
+    for texts in (sample() for sample in samples):
         if shown := _decode_wrongly(texts, actual, facts):
             return (
                 f"{BLAME}: {_explain_decoder(facts)}, and so it decodes {quote(texts[0], mark_spaces=True)} as"

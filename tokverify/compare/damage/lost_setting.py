@@ -26,8 +26,6 @@ _CONTINUATION = "##"
 class _Case(NamedTuple):
     """What a setting of WordPiece drops from texts."""
 
-    stage: str
-    """The stage of a tokenizer.json that does nothing else."""
     marks: str
     has: Callable[[str], bool]
     """Whether a piece has some."""
@@ -42,9 +40,9 @@ def _has_accents(text: str) -> bool:
 
 
 _CASES = {
-    "lowercase": _Case("Lowercase", "capitals", lambda text: text != text.lower(), 2_000, LEAST),
+    "lowercase": _Case("capitals", lambda text: text != text.lower(), 2_000, LEAST),
     # A Korean vocabulary has one word in 8,000 with an accent.
-    "strip_accents": _Case("StripAccents", "accents", _has_accents, 10_000, 10_000),
+    "strip_accents": _Case("accents", _has_accents, 10_000, 10_000),
 }
 _RARE = "\ue000"
 """A character for private use, which no trainer makes a piece of."""
@@ -71,35 +69,34 @@ def find_lost_case(actual: Encoder, document: Document, facts: Opened) -> Iterat
 
     The model does not.
     """
-    if document.model_type != "WordPiece":
+    differing = _differing_case(actual, document) if document.model_type == "WordPiece" else ""
+    if not differing:
         return
-    words: list[str] = []
-    for name, case in _CASES.items():
-        drops = _drops(name, document)
-        if drops == getattr(actual.settings, name):
-            continue
-        words = words or [piece for piece in facts.pieces if not piece.startswith("[")]
-        having = [piece for piece in words if case.has(piece)]
-        if drops and len(having) >= max(LEAST, LEAST_SHARE * len(words)):
-            yield damage_difference(
-                f"its {name} is on, but {plural(len(having), 'piece')} of it have {case.marks}, and are never used"
-            )
-            return
-        if not drops and len(words) > case.least and len(having) * case.words_per_piece < len(words):
-            yield damage_difference(
-                f"its {name} is off, but no piece of it has {case.marks}, so that it knows no word with some"
-            )
-            return
+    case, drops = _CASES[differing], not getattr(actual.settings, differing)
+    words = [piece for piece in facts.pieces if not piece.startswith("[")]
+    count = sum(map(case.has, words))
+    if drops and count >= max(LEAST, LEAST_SHARE * len(words)):
+        yield damage_difference(
+            f"its {differing} is on, but {plural(count, 'piece')} of it have {case.marks}, and are never used"
+        )
+    elif not drops and len(words) > case.least and count * case.words_per_piece < len(words):
+        have = f"only {plural(count, 'piece')} of it have" if count else "no piece of it has"
+        yield damage_difference(
+            f"its {differing} is off, but {have} {case.marks}, so that it knows hardly any word with some"
+        )
 
 
-def _drops(name: str, document: Document) -> bool:
-    """Whether a reference drops what a setting is about; by default, it strips accents if it lowercases."""
+def _differing_case(actual: Encoder, document: Document) -> str:
+    """Return the setting about which both sides differ; accents only if that is not because of `lowercase`."""
     kinds = {stage["type"]: stage for stage in document.normalizer}
-    if _CASES[name].stage in kinds:
-        return True
     stage = kinds.get("BertNormalizer", {})
-    value = stage.get(name)
-    return bool(stage.get("lowercase") if value is None else value)
+    lowercases = "Lowercase" in kinds or bool(stage.get("lowercase"))
+    if lowercases != actual.settings.lowercase:
+        return "lowercase"
+    strips = stage.get("strip_accents")
+    # By default, what lowercases also strips accents.
+    strips = "StripAccents" in kinds or bool(stage.get("lowercase") if strips is None else strips)
+    return "strip_accents" if strips != actual.settings.strip_accents else ""
 
 
 def find_lost_spaces(actual: Encoder, document: Document, facts: Opened) -> Iterator[TokenizerDifference]:

@@ -12,14 +12,14 @@ from math import frexp, isfinite, ldexp
 from tokverify.compare.blame import ADVICE
 from tokverify.compare.damage.difference import LEAST
 from tokverify.compare.opened import Opened
-from tokverify.engine.byte_level import SPELLED_SPACE, from_byte_level, to_byte_level
+from tokverify.engine.byte_level import SPELLED_SPACE, from_byte_level, read_bytes, to_byte_level
 from tokverify.engine.families import find_family
 from tokverify.engine.joined_strings import find_changed
-from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import BLAME
 from tokverify.sources.huggingface.document import Document
 from tokverify.spec import TokenizerSpec
+from tokverify.text.utf8 import encode_leniently, from_utf8
 from tokverify.text.wording import list_tokens, plural
 
 _ENCODINGS = {
@@ -37,6 +37,7 @@ _ENCODINGS = {
     "Mac Roman": "mac-roman",
 }
 """What a program reads text in if nobody names UTF-8, as Python did on Windows, and its name in Python."""
+_FEW_PAIRS = 50
 _MOST_DIGITS, _TOLERANCE = 4, 1e-4
 """Of scores; a float of 32 bits has seven digits, of which two or three are before the point."""
 _SHORT_FLOATS = {"float16": 11, "bfloat16": 8}
@@ -45,25 +46,28 @@ _SHORT_FLOATS = {"float16": 11, "bfloat16": 8}
 
 def describe_damage(pairs: Sequence[tuple[str, str]]) -> str:
     """Say what a program did to all of some texts, each of which comes before the right one; empty if nobody knows."""
-    # Equal texts can stand for other bytes, and nothing was done to them.
-    if any(text == right for text, right in pairs):
+    # An empty text shows nothing, and equal ones can stand for other bytes.
+    if not all(text and right and text != right for text, right in pairs):
         return ""
     return next((reason for reason, is_done in _DAMAGES.items() if all(is_done(*pair) for pair in pairs)), "")
 
 
-def explain_damaged_tokens(spec: TokenizerSpec, facts: Opened) -> str:
-    """Say what a program did to the tokens of a reference, of which the model's show nothing; empty if none did it.
+def explain_misread_tokens(spec: TokenizerSpec, facts: Opened) -> str:
+    """Say in which encoding the tokens of a reference were read, of which the model's show nothing; empty if in UTF-8.
 
     A byte-level vocabulary spells bytes in an alphabet that looks like Latin-1 beside a model that does not.
     """
     differing = find_changed(spec.tokens, facts.pieces)
-    family = find_family(spec.model)
-    is_spelled = facts.spec is not None and _spells_bytes(facts.spec, facts.document)
-    if len(differing) < LEAST or facts.spec is None or (is_spelled and not (family and family.is_bpe)):
+    if len(differing) < LEAST or facts.spec is None:
         return ""
+    is_spelled = _spells_bytes(facts.spec, facts.document)
     pairs = {id: (facts.pieces[id], spec.tokens[id]) for id in differing}
-    for reason in _OF_REFERENCES:
-        damaged = [id for id, pair in pairs.items() if _DAMAGES[reason](*pair)]
+    # Nearly all pairs must show it, so few of them tell which encoding it may be.
+    few = differing[:_FEW_PAIRS]
+    for reason, is_misread in _MISREADINGS.items():
+        if sum(is_misread(*pairs[id]) for id in few) < NEARLY_ALL * len(few):
+            continue
+        damaged = [id for id, pair in pairs.items() if is_misread(*pair) and not (is_spelled and _is_spelled(pair[0]))]
         if len(damaged) >= max(LEAST, NEARLY_ALL * len(differing)):
             return (
                 f"{BLAME} in {plural(len(damaged), 'token')}: {reason}: {list_tokens(damaged, facts.pieces)}; {ADVICE}"
@@ -113,15 +117,28 @@ def _spells_bytes(spec: TokenizerSpec, document: Document | None) -> bool:
     return document.is_byte_level if document else family is None or family.is_bpe
 
 
+def _is_spelled(piece: str) -> bool:
+    """Whether a piece spells UTF-8 in the alphabet for bytes."""
+    data = read_bytes(piece)
+    return data is not None and from_utf8(data) is not None
+
+
 def _is_misread(text: str, right: str, encoding: str) -> bool:
-    """Whether a text is what becomes of the right one if its UTF-8 is read in another encoding."""
-    # A marker of a space may have been put in afterward.
-    words = [word.encode("utf-8", "surrogateescape") for word in right.split(ESCAPED_SPACE)]
-    whole = right.encode("utf-8", "surrogateescape")
-    return any(
-        text in {whole.decode(encoding, errors), ESCAPED_SPACE.join(word.decode(encoding, errors) for word in words)}
-        for errors in ("replace", "ignore")
-    )
+    """Whether a text is what becomes of the right one if its UTF-8 is read in another encoding.
+
+    What the encoding lacks is replaced or left out; or was put in afterward, such as a marker of a space.
+    """
+    data = encode_leniently(right)
+    if text in {data.decode(encoding, errors) for errors in ("replace", "ignore")}:
+        return True
+    return b"".join(_to_byte(character, encoding) for character in text) == data
+
+
+def _to_byte(character: str, encoding: str) -> bytes:
+    try:
+        return character.encode(encoding)
+    except UnicodeEncodeError:
+        return encode_leniently(character)
 
 
 def _was_escaped(text: str, right: str) -> bool:
@@ -133,17 +150,14 @@ def _were_bytes_mapped_twice(text: str, right: str) -> bool:
     return text in {to_byte_level(right), to_byte_level(from_byte_level(right).decode("latin-1"))}
 
 
-_OF_REFERENCES: dict[str, Callable[[str, str], bool]] = {
-    **{
-        f"their UTF-8 was read as {name}": partial(_is_misread, encoding=encoding)
-        for name, encoding in _ENCODINGS.items()
-    },
-    "they were escaped for HTML": lambda text, right: unescape(text) == right,
-    "they were normalized with NFKC": lambda text, right: unicodedata.normalize("NFKC", right) == text,
+_MISREADINGS: dict[str, Callable[[str, str], bool]] = {
+    f"their UTF-8 was read as {name}": partial(_is_misread, encoding=encoding) for name, encoding in _ENCODINGS.items()
 }
 """What could not be done to the right text to get the other one, so that a reference shows it as well as a file."""
 _DAMAGES: dict[str, Callable[[str, str], bool]] = {
-    **_OF_REFERENCES,
+    **_MISREADINGS,
+    "they were escaped for HTML": lambda text, right: unescape(text) == right,
+    "they were normalized with NFKC": lambda text, right: unicodedata.normalize("NFKC", right) == text,
     "a line end was kept behind each": lambda text, right: text.rstrip("\r\n") == right,
     f"they had spaces instead of {SPELLED_SPACE}": lambda text, right: text.replace(" ", SPELLED_SPACE) == right,
     "line breaks and tabs were escaped": _was_escaped,

@@ -329,9 +329,9 @@ class Measuring:
 
     def _has_other_template(self, spec: TokenizerSpec) -> bool:
         """Whether the reference has another chat template; that of a base model says nothing about this file's."""
-        expected = self._facts.tokenizer
-        is_of_base = expected is not None and is_of_base_model(spec, expected)
-        return not is_of_base and has_other_template(spec, self._facts.chat_templates)
+        if self._facts.tokenizer is None or not has_other_template(spec, self._facts.chat_templates):
+            return False
+        return not is_of_base_model(spec, self._facts.tokenizer)
 
     def _open(self, spec: TokenizerSpec) -> Encoder:
         """Return an encoder that shares the tables of the file's own as far as they are the same."""
