@@ -118,7 +118,11 @@ def find_contradictions(tokenizer: Tokenizer) -> list[Contradiction]:
 
 
 def contradictions_of(tokenizer: Tokenizer) -> list[Contradiction]:
-    """Return what `find_contradictions` does; nothing if a file cannot be read, which others report."""
+    """Return what `find_contradictions` does; nothing if a file cannot be read, which others report.
+
+    Raises:
+        GoneError: If the tokenizer has stopped answering.
+    """
     return answer_or([], find_contradictions, tokenizer)
 
 

@@ -211,7 +211,8 @@ class Opened:
         """Return what a token adds to the decoded text of the same token before it; None if that is not clear."""
         if self.tokenizer is None:
             return None
-        once, twice = (answer_or(None, self.tokenizer.decode, [id] * count) for count in (1, 2))
+        once = answer_or(None, self.tokenizer.decode, [id])
+        twice = None if once is None else answer_or(None, self.tokenizer.decode, [id, id])
         if once is None or twice is None:
             return None
         return twice.removeprefix(once) if twice.startswith(once) else None

@@ -15,6 +15,7 @@ from tokverify.spec import TokenizerSpec
 if TYPE_CHECKING:
     from tokverify.compare.opened import Opened
     from tokverify.engine.encoder import Encoder
+    from tokverify.tokenizer import Tokenizer
 
 
 class Goal(Protocol):
@@ -55,7 +56,7 @@ class Target:
         """Return it as what limits explain."""
         return Text(self.text, self.add_special, self.parse_special, self.expected)
 
-    def outcome(self, encoder: Encoder) -> tuple[int, ...] | None:
+    def outcome(self, encoder: Tokenizer) -> tuple[int, ...] | None:
         """Encode the text; None if that fails."""
         options = {"add_special": self.add_special, "parse_special": self.parse_special}
         ids = answer_or(None, encoder.encode, self.text, **options)

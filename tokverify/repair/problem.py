@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from tokverify.engine.encoder import Encoder
-from tokverify.errors import answer_or
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.counterfactual import COUNTERFACTUALS, DECODING_COUNTERFACTUALS
 from tokverify.repair.declared_change import declared_changes
@@ -65,7 +64,7 @@ def _targets(results: Sequence[CaseResult], expected: Tokenizer | None) -> tuple
     for result in results:
         target = _target(result)
         if result.status is Status.ERROR:
-            ids = _expected_ids(target, expected)
+            ids = target.outcome(expected) if expected else None
             if ids is not None:
                 failing.append(replace(target, expected=ids))
         elif result.status not in _IGNORED and result.actual == result.expected:
@@ -77,14 +76,6 @@ def _targets(results: Sequence[CaseResult], expected: Tokenizer | None) -> tuple
 
 def _target(result: CaseResult) -> Target:
     return Target(result.case.name, result.case.text, result.add_special, result.parse_special, tuple(result.expected))
-
-
-def _expected_ids(target: Target, expected: Tokenizer | None) -> tuple[int, ...] | None:
-    if expected is None:
-        return None
-    options = {"add_special": target.add_special, "parse_special": target.parse_special}
-    ids = answer_or(None, expected.encode, target.text, **options)
-    return None if ids is None else tuple(ids)
 
 
 def decoding_problem(results: Sequence[CaseResult], facts: Opened, encoder: Encoder) -> Problem[DecodingTarget] | None:

@@ -27,8 +27,8 @@ def contradictory_reference(subject: Subject) -> Iterator[Finding]:
         flags, and the BOS that the chat template writes), the space before a text (`add_prefix_space` of Llama's class,
         and `legacy` beside a sentencepiece model), special tokens, ids and flags of added tokens, lowercasing, and
         where a text is cut off; and looks for `dropout`. With special_tokens_map.json and generation_config.json:
-        special tokens, and the end of a generation. With a sentencepiece model: the space before a text. With that and
-        a vocab.json: the ids of tokens, of which each must have one of its own.
+        special tokens, and the end of a generation. With a sentencepiece model: the space before a text. With all of
+        them, a vocab.json and an added_tokens.json: the ids of tokens, which no two may share.
 
     Why it is bad:
         Which of two contradicting files is used depends on the program and its version, so there is no correct answer
