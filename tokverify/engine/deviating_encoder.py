@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 
-from tokverify.engine.added_token import Fragment, split_leftmost
+from tokverify.engine.added_token import Fragment, selector, split_leftmost
 from tokverify.engine.attribute import VERBATIM
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.encoder import Encoder
@@ -17,7 +17,7 @@ from tokverify.engine.model import Model
 from tokverify.engine.pre_tokenizer import splitter
 from tokverify.engine.settings import resolve
 from tokverify.engine.text_pipeline import TextPipeline
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import AddedToken, TokenizerSpec
 
 _CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
 """Recognize a UTF-8 byte that does not begin a character."""
@@ -142,8 +142,12 @@ class _DeviatingPipeline(TextPipeline):
         self._parses_special = parse_special
         if not (self._deviation.leftmost or self._deviation.flags):
             return super()._split(text, parse_special=parse_special)
-        tokens = self._added_tokens(parse_special=True)
+        tokens = self._select(text)
         return split_leftmost(text, tokens, parse_special=parse_special, single_words=self._single_words)
+
+    @cached_property
+    def _select(self) -> Callable[[str], Sequence[AddedToken]]:
+        return selector(self._settings.added_tokens)
 
     def _encode_fragments(self, fragments: Sequence[Fragment]) -> list[int]:
         has_space = self._deviation.prefix
