@@ -192,6 +192,15 @@ def test_a_reference_that_spells_bytes_is_not_misread_beside_a_file_of_plain_tex
     assert explain_misread_tokens(plain, Opened(Encoder(spelled))) == ""
 
 
+def test_tokens_in_surrogates_are_named():
+    right = spm_spec(dict.fromkeys(["▁🙂", "👍é", "a"], -1.0))
+    written = ["▁\udced\udca0\udcbd\udced\udcb9\udc82", "\udced\udca0\udcbd\udced\udcb1\udc8dé", "a"]
+    wrong = replace(right, tokens=[*right.tokens[:-3], *written])
+    report = verify_tokenizers(Encoder(wrong), Encoder(right), [])
+    (found,) = (each for each in report.differences if each.aspect is Aspect.BYTES)
+    assert found.message.endswith("; characters beyond U+FFFF were written as surrogates")
+
+
 @pytest.mark.parametrize(
     ("read", "reason"),
     [

@@ -19,7 +19,7 @@ from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import BLAME
 from tokverify.sources.huggingface.document import Document
 from tokverify.spec import TokenizerSpec
-from tokverify.text.utf8 import encode_leniently, from_utf8
+from tokverify.text.utf8 import encode_leniently, from_utf8, to_text
 from tokverify.text.wording import list_tokens, plural
 
 _ENCODINGS = {
@@ -145,6 +145,12 @@ def _was_escaped(text: str, right: str) -> bool:
     return text.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r") == right
 
 
+def _has_surrogates(text: str, right: str) -> bool:
+    """Whether a text is the right one in CESU-8, as Java writes it: in the bytes of two surrogates each."""
+    units = memoryview(right.encode("utf-16", "surrogatepass")).cast("H")[1:]
+    return text == to_text(encode_leniently("".join(map(chr, units))))
+
+
 def _were_bytes_mapped_twice(text: str, right: str) -> bool:
     """Whether a piece in the alphabet for bytes was taken for a text, as it is or with its bytes as Latin-1."""
     return text in {to_byte_level(right), to_byte_level(from_byte_level(right).decode("latin-1"))}
@@ -161,6 +167,7 @@ _DAMAGES: dict[str, Callable[[str, str], bool]] = {
     "a line end was kept behind each": lambda text, right: text.rstrip("\r\n") == right,
     f"they had spaces instead of {SPELLED_SPACE}": lambda text, right: text.replace(" ", SPELLED_SPACE) == right,
     "line breaks and tabs were escaped": _was_escaped,
+    "characters beyond U+FFFF were written as surrogates": _has_surrogates,
     "their bytes were mapped to characters twice": _were_bytes_mapped_twice,
 }
 """What programs do to tokens by mistake, and how to see from a text and the right one that it was done."""
