@@ -22,6 +22,7 @@ SPM = spm_spec(
     {"▁": -5, "a": -1, "b": -2, "ab": -3, "▁a": -4, "  ": 0, "   ": 0, "<x>": 0},
     {"  ": USER_DEFINED, "   ": USER_DEFINED, "<x>": CONTROL},
 )
+RUNS = spm_spec({"▁": -5, "a": -1, "b": -2, "ab": -3, "▁a": -4, "▁▁": -6})
 BPE = bpe_spec(["a b", "ab c", "Ġ a", "1 2"], {"<x>": CONTROL})
 BERT = TokenizerSpec(
     model="bert",
@@ -72,6 +73,7 @@ def found(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str, parse_special
         (SPM, typed(SPM, id266=NORMAL), 'setting the type of token 266 "<x>" to CONTROL'),
         (SPM, typed(SPM, id262=USER_DEFINED), 'setting the type of token 262 "ab" to NORMAL'),
         (SPM, written(SPM, "▁", " "), "rewriting 2 tokens (ids 259, 263) with ▁ instead of spaces"),
+        (RUNS, written(RUNS, "▁", " "), "rewriting 3 tokens (ids 259, 263-264) with ▁ instead of spaces"),
         (SPM, written(SPM, "▁", "Ġ"), "rewriting 2 tokens (ids 259, 263) with ▁ instead of Ġ"),
         (BPE, written(BPE, "Ġ", " "), "rewriting 2 tokens (ids 32, 258) with Ġ instead of spaces"),
         (BPE, swapped(BPE, "a", "b"), "rewriting 2 tokens (ids 97-98) to represent the same bytes as in the reference"),

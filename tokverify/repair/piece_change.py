@@ -150,10 +150,11 @@ def conventional_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 def _respell(evidence: Evidence, respelling: Respelling) -> Iterator[tuple[int, TokenPatch]]:
     expected_bytes, family = evidence.facts.token_bytes, find_family(evidence.spec.model)
+    # Other families may store runs of spaces with spaces, so that texts match them; but not if no token has a mark.
     is_byte_level = family is not None and family.alphabet is Alphabet.BYTE_LEVEL
+    keeps_runs = not is_byte_level and any(ESCAPED_SPACE in text for text in evidence.spec.tokens)
     for id, (text, type) in enumerate(zip(evidence.spec.tokens, types_of(evidence.spec), strict=False)):
-        # Other families may store runs of spaces with spaces, so that texts match them.
-        if type == respelling.type and (is_byte_level or len(text) == 1 or text.strip("▁ ")):
+        if type == respelling.type and (not keeps_runs or len(text) == 1 or text.strip("▁ ")):
             expected = respelling.respell(text)
             if expected != text and (id >= len(expected_bytes) or respelling.read(expected) == expected_bytes[id]):
                 yield id, TokenPatch(expected)
