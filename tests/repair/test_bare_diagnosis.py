@@ -222,3 +222,9 @@ def test_byte_tokens_are_put_in_order_by_ids_alone():
     assert change.sentence == "putting 256 tokens (ids 3-258, bytes) in order"
     assert change.transform(wrong).tokens == SPM.tokens
     assert not list(piece_change.ordered_bytes(Evidence(SPM, Encoder(SPM), expected, ())))
+
+
+def test_an_empty_token_keeps_the_name_that_llama_cpp_gives_it():
+    right = replace(BPE, tokens=[*BPE.tokens[:-1], ""], types=[*BPE.types[:-1], NORMAL])
+    best = found(swapped(right, "a", "b"), right).diagnosis.explanations[0]
+    assert best.sentence == "rewriting 2 tokens (ids 97-98) to represent the same bytes as in the reference"

@@ -245,7 +245,9 @@ def texts_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     patches: dict[int, TokenPatch] = {}
     for id, (expected, attribute) in enumerate(zip(expected_bytes, settings.attributes, strict=False)):
-        if not expected or settings.family.token_bytes(spec.tokens[id], attribute, settings) == expected:
+        # llama.cpp gives an empty token a name.
+        own = spec.tokens[id] or settings.pieces[id]
+        if not expected or settings.family.token_bytes(own, attribute, settings) == expected:
             continue
         text = None if attribute & Attribute.UNUSED.value else spell_token(expected, attribute, settings)
         if text is not None:
