@@ -132,6 +132,18 @@ def test_a_reference_whose_merges_were_sorted_is_at_fault(tmp_path):
     assert_at_fault(model, reference, cases, "merges are sorted by their texts, and not by their ranks")
 
 
+def test_a_reference_whose_merges_come_before_those_of_their_parts_is_at_fault(tmp_path):
+    # As of a merges.txt of another version beside the vocab.json.
+    pairs = [f"{second}{first}" for first, second in product("abcde", "vwxyz")]
+    merges = [*(f"{pair[0]} {pair[1]}" for pair in pairs), *(f"{pair} k" for pair in pairs), "a k", "b k"]
+    stage = stages(SPLIT, byte_level(use_regex=False))
+    mixed = [*merges[-2:], *merges[len(pairs) : -2], *merges[: len(pairs)]]
+    model, reference = write(tmp_path, bpe_spec(merges, pre="qwen2"), merges=mixed, pre_tokenizer=stage)
+    cases = [Case(id="words", suite="made", text="vak", add_special=False)]
+    words = "25 of its 52 merges, such as "
+    assert_at_fault(model, reference, cases, words)
+
+
 def test_no_limit_hides_that_a_reference_splits_its_own_tokens(tmp_path):
     spec = bpe_spec(MERGES, pre="llama-bpe")
     write_gguf(tmp_path / "model.gguf", spec)
@@ -411,6 +423,16 @@ def test_a_reference_that_does_not_decode_what_it_encodes_is_at_fault(tmp_path):
     assert report.ok
     blame = fix_model(model, None, reference, [case]).blame
     assert blame.startswith("the reference is at fault: its tokenizer.json has no decoder")
+
+
+def test_a_lost_decoder_is_seen_beside_an_added_space(tmp_path):
+    spaced = {**byte_level(use_regex=True), "add_prefix_space": True}
+    model, reference = write(tmp_path, bpe_spec(MERGES, pre="gpt-2"), pre_tokenizer=spaced, decoder=None)
+    case = Case(id="two", suite="made", text="a b", add_special=False)
+    report = verify_model(model, reference, [case])
+    (found,) = (each for each in report.differences if each.aspect is Aspect.DECODING)
+    assert found.origin is Origin.REFERENCE
+    assert "the reference is at fault: its tokenizer.json has no decoder" in found.message
 
 
 def test_a_lost_decoder_is_at_fault_although_the_vocabulary_spells_no_word(tmp_path):

@@ -177,6 +177,16 @@ def test_markers_that_only_the_file_has_show_another_version(ours, theirs, templ
     assert (f'it lacks 256 "{ours}", which is an added token here' in found) is expected
 
 
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [("<|im_end|>", False), (None, True), ("<|eot_id|>", True), ("<|im_end|><|eot_id|>", True)],
+)
+def test_a_renamed_end_is_a_fault_if_the_template_still_writes_the_name_of_the_reference(template, expected):
+    spec, reference = (bpe_spec((), {text: CONTROL}) for text in ("<|eot_id|>", "<|im_end|>"))
+    found = find_other_model(replace(spec, chat_template=template), Opened(Encoder(reference)))
+    assert bool(found) is expected
+
+
 def test_a_marker_that_the_reference_has_at_another_id_is_not_lost():
     spec, reference = (
         bpe_spec((), dict.fromkeys(texts, CONTROL)) for texts in (["<|a|>", "[PAD257]"], ["[PAD256]", "<|a|>"])

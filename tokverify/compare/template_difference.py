@@ -8,7 +8,7 @@ from tokverify.compare.digest import make_difference
 from tokverify.compare.marker import read_template
 from tokverify.engine.encoder import Encoder
 from tokverify.report.finding import INFO, WARNING
-from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.report.tokenizer_difference import BLAME, Aspect, Origin, TokenizerDifference
 from tokverify.sources.config import chat_templates, generation_end_ids
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.spec import DEFAULT_TEMPLATE, TokenizerSpec
@@ -18,6 +18,7 @@ from tokverify.tokenizer import Declaring, EndListing, FileReading, Tokenizer
 
 _SHOWN_BEFORE = 20
 """In characters."""
+_SHOWN_MARKERS = 3
 
 
 def find_template_difference(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
@@ -30,12 +31,17 @@ def find_template_difference(actual: Tokenizer, expected: Tokenizer) -> Iterator
         return
     for key, template, wanted in paired_templates(actual.spec, theirs):
         if message := describe_other_template(template, wanted):
-            severity = WARNING
+            severity, origin = WARNING, Origin.UNKNOWN
             if is_of_base_model(actual.spec, expected):
                 severity = INFO
                 message += "; the reference's EOS ends the turns of neither, as that of the base model"
+            elif foreign := find_foreign_markers(actual.spec, expected):
+                origin = Origin.REFERENCE
+                few = ", ".join(map(quote, foreign[:_SHOWN_MARKERS]))
+                message += f"; {BLAME}: none of the markers of its template, such as {few}, is a token of it"
             what = "" if key == CHAT_TEMPLATE else f"{key}: "
-            yield make_difference(Aspect.TEMPLATE, severity, f"{what}{message}", facts=[template, wanted], keys=[key])
+            facts = [template, wanted]
+            yield make_difference(Aspect.TEMPLATE, severity, f"{what}{message}", facts=facts, origin=origin, keys=[key])
 
 
 def paired_templates(spec: TokenizerSpec, theirs: Mapping[str, str]) -> Iterator[tuple[str, str | None, str]]:
@@ -65,6 +71,19 @@ def is_of_base_model(spec: TokenizerSpec, expected: Tokenizer) -> bool:
         return False
     ends = spec.tokens[ours], expected.piece(theirs)
     return all(ends_turns(template, *ends) for template in (spec.chat_template, template_of(expected)))
+
+
+def find_foreign_markers(spec: TokenizerSpec, expected: Tokenizer) -> tuple[str, ...]:
+    """Return the markers of a reference's chat template if it has none of them, and the file some of its own.
+
+    That is the template of another model, whose configuration was copied beside the reference. A fine-tuned model may
+    have markers that are plain text, but then the file's template has them, too.
+    """
+    ours, theirs = read_template(spec.chat_template).strong, read_template(template_of(expected)).strong
+    if not theirs or set(ours).isdisjoint(spec.tokens):
+        return ()
+    known = {expected.piece(id) for id in range(expected.vocab_size)}
+    return theirs if known.isdisjoint(theirs) else ()
 
 
 def ends_turns(template: str | None, end: str, other: str) -> bool:

@@ -158,7 +158,8 @@ def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
 
     That is a filler or a reserved token of a series in their place, as the `[control_14]` of an earlier version is, our
     template, or the name that another model has for the same end. A token after the last one of the reference may also
-    have been added by mistake, so only our template speaks for it.
+    have been added by mistake, so only our template speaks for it. If that writes the reference's marker, and the file
+    has none of this name, the file was renamed.
     """
     reference = _texts_of(facts)
     changed = find_changed(spec.tokens, reference)
@@ -167,10 +168,12 @@ def _lost_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
         return []
     known, used, here, types = set(reference), _written_tokens(spec, facts), set(spec.tokens), types_of(spec)
     reserved = _reserved_among(changed, reference, spec.tokens)
+    markers = read_template(spec.chat_template).strong
+    intended = {*markers} - here
     lost: list[int] = []
     for id in changed:
         ours, theirs = spec.tokens[id], reference[id]
-        if ours in known:
+        if ours in known or (theirs in intended and ours not in markers):
             continue
         is_written = ours in used and (is_marker(theirs) or is_filler(theirs))
         is_replaced = is_filler(theirs) or _are_ends(ours, theirs, here)

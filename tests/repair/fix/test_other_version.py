@@ -18,7 +18,7 @@ from tokverify.repair.evidence import Evidence
 from tokverify.repair.fix.other_reference import find_other_version
 from tokverify.repair.setting_change import declared_special_ids
 from tokverify.report.finding import ERROR, WARNING
-from tokverify.report.tokenizer_difference import Aspect
+from tokverify.report.tokenizer_difference import Aspect, Origin
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.spec import TokenizerSpec
 
@@ -138,6 +138,31 @@ def test_the_template_of_the_base_model_is_not_written(eos, named, template, is_
     assert ("the reference's EOS ends the turns of neither" in found.message) is is_kept
     repair = fix_model(tmp_path / "model.gguf", None, reference, CASES).repair
     assert ("tokenizer.chat_template" in repair.keys if repair else False) is not is_kept
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "is_foreign"),
+    [
+        (CHATML, "<|user|>{{ content }}<|answer|>", True),
+        # Its markers are tokens, or it has none; a file without a template, or one with plain texts, says nothing.
+        (CHATML, "<|im_start|>{{ content }}<|im_end|>", False),
+        (CHATML, "USER: {{ content }}", False),
+        (None, "<|user|>{{ content }}<|answer|>", False),
+        ("<|human|>{{ content }}", "<|user|>{{ content }}<|answer|>", False),
+    ],
+)
+def test_the_template_of_another_vocabulary_is_blamed_and_not_written(ours, theirs, is_foreign, tmp_path):
+    """As of a tokenizer_config.json that was copied from another model beside the right tokenizer.json."""
+    spec = bpe_spec(["a b"], CHAT, special_ids={"eos": 257}, chat_template=ours)
+    reference = written(tmp_path / "tokenizer.json", spec, merges=["a b"])
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"eos_token": "<|im_end|>", "chat_template": theirs}))
+    write_gguf(tmp_path / "model.gguf", spec)
+    report = verify_model(tmp_path / "model.gguf", reference, CASES)
+    (found,) = (each for each in report.differences if each.aspect is Aspect.TEMPLATE)
+    blame = 'at fault: none of the markers of its template, such as "<|user|>", "<|answer|>", is a token of it'
+    assert (blame in found.message, found.origin is Origin.REFERENCE) == (is_foreign, is_foreign)
+    repair = fix_model(tmp_path / "model.gguf", None, reference, CASES).repair
+    assert ("tokenizer.chat_template" in repair.keys if repair else False) is not is_foreign
 
 
 @pytest.mark.parametrize("role", ["bos", "eot"])

@@ -17,15 +17,16 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import TokenizerDifference
 from tokverify.sources.nearest_pattern import original_name_of
-from tokverify.spec import pieces_made_by
+from tokverify.spec import pieces_made_by, split_merge
 from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
-from tokverify.text.wording import list_tokens, plural
+from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import encode_plain
 from tokverify.tokenizer import Tokenizer, why_hidden
 
 _MOST = 2_000
 """At most this many tokens are encoded alone; of more, an even sample."""
+_SHOWN_MERGES = 3
 _SUSPICIOUS_SHARE = 0.01
 """The share of tokens that must be lost if the stages are suspicious, too.
 
@@ -147,7 +148,7 @@ def _explain_missing_stage(facts: Opened) -> str:
 
 
 def _explain_merges(lost: Sequence[int], actual: Tokenizer, facts: Opened) -> str:
-    """Say that merges are missing, if none makes most of the lost tokens, or sorted; empty if neither is so."""
+    """Say that merges are missing, if none makes most of the lost tokens, or out of order; empty if neither is so."""
     ranking = facts.ranking
     if ranking is None or not ranking.merges:
         return ""
@@ -158,7 +159,24 @@ def _explain_merges(lost: Sequence[int], actual: Tokenizer, facts: Opened) -> st
     ours = actual.spec.merges if isinstance(actual, Encoder) else None
     if ours and not all(starmap(le, pairwise(ours))) and all(starmap(le, pairwise(ranking.merges))):
         return f"its {len(ranking.merges):,} merges are sorted by their texts, and not by their ranks"
+    early = _find_early(ranking.merges)
+    if ours and len(early) >= max(LEAST, OPPOSED * len(_find_early(ours))):
+        few = ", ".join(map(quote, early[:_SHOWN_MERGES]))
+        return (
+            f"{len(early):,} of its {len(ranking.merges):,} merges, such as {few}, come before the ones that make"
+            " their parts, which no trainer writes, as if they were those of another version, or in another order"
+        )
     return ""
+
+
+def _find_early(merges: Sequence[str]) -> list[str]:
+    """Return the merges with a part that only a later one makes."""
+    first: dict[str, int] = {}
+    for rank, piece in enumerate(pieces_made_by(merges)):
+        first.setdefault(piece, rank)
+    return [
+        merge for rank, merge in enumerate(merges) if any(first.get(part, -1) > rank for part in split_merge(merge))
+    ]
 
 
 def _explain_splits(facts: Opened) -> str:

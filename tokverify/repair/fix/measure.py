@@ -21,7 +21,7 @@ from tokverify.compare.opened import Opened
 from tokverify.compare.repair import ROLES_BY_KEY
 from tokverify.compare.rule import Rule
 from tokverify.compare.subject import Subject
-from tokverify.compare.template_difference import has_other_template, is_of_base_model
+from tokverify.compare.template_difference import find_foreign_markers, has_other_template, is_of_base_model
 from tokverify.compare.tokenizer_comparison import compare_tokenizers
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
@@ -328,10 +328,11 @@ class Measuring:
         return _Variant(spec, encoder, "", explainer_of(encoder, self._facts), counts, differences, find_errors)
 
     def _has_other_template(self, spec: TokenizerSpec) -> bool:
-        """Whether the reference has another chat template; that of a base model says nothing about this file's."""
-        if self._facts.tokenizer is None or not has_other_template(spec, self._facts.chat_templates):
+        """Whether the reference has another chat template; that of a base or another model says nothing about ours."""
+        reference = self._facts.tokenizer
+        if reference is None or not has_other_template(spec, self._facts.chat_templates):
             return False
-        return not is_of_base_model(spec, self._facts.tokenizer)
+        return not is_of_base_model(spec, reference) and not find_foreign_markers(spec, reference)
 
     def _open(self, spec: TokenizerSpec) -> Encoder:
         """Return an encoder that shares the tables of the file's own as far as they are the same."""
