@@ -10,7 +10,7 @@ from support.bare_tokenizer import Bare, IdsOnly
 from support.mutation import respelled, tokens
 from support.mutation_trial import intact
 from support.selection import thinned
-from support.spec_maker import CONTROL, bpe_spec, spec_of, spm_spec
+from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.repair.other_model import doubt_reference, find_other_model, is_of_other_model
@@ -592,6 +592,51 @@ def test_markers_for_which_a_reference_with_special_tokens_has_no_token_show_ano
     spec = bpe_spec((), dict.fromkeys([*rows, "<|end|>"], CONTROL))
     found = find_other_model(spec, Opened(Ranks(spec, names_any=names_any)))
     assert ("it has other markers, or none, in place of" in found) is expected
+
+
+@pytest.mark.parametrize(
+    ("theirs", "type", "expected"),
+    [
+        (["<|fim_0|>", "<|fim_1|>", "<|fim_2|>"], USER_DEFINED, True),
+        (["<begin_of_image>", "<image_0>", "<image_1>"], CONTROL, True),
+        (["<begin_of_image>", "<image_0>", "<image_1>"], USER_DEFINED, False),
+        # A fault moves tokens, or leaves padding in their place.
+        (["د", "ذ", "ج"], CONTROL, False),
+        (["[PAD256]", "[PAD257]", "[PAD258]"], CONTROL, False),
+    ],
+)
+def test_other_markers_in_place_of_added_characters_show_another_model(theirs: list[str], type: int, expected: bool):
+    """As of DeepSeek, which has single bytes as added tokens, and Janus, which has other tokens there."""
+    spec, reference = (
+        bpe_spec([], dict.fromkeys(texts, each)) for texts, each in ((["ج", "د", "ذ"], USER_DEFINED), (theirs, type))
+    )
+    found = find_other_model(spec, Opened(Encoder(reference)))
+    assert ("it has other markers in place of" in found) is expected
+
+
+NAMES = ["<|im_start|>", "<|im_end|>", *(f"<|row_{id}|>" for id in "hgfedcba")]
+
+
+@pytest.mark.parametrize(
+    ("names", "eos", "expected"),
+    [
+        (NAMES, 257, True),
+        # Only the texts were moved; few of them; not all of them were added; no role shows it.
+        (NAMES, 258, False),
+        (NAMES[:4], 257, False),
+        ([*NAMES, "<|plain|>"], 257, False),
+        (NAMES, None, False),
+    ],
+)
+def test_a_reference_that_numbers_its_added_tokens_by_their_texts_is_doubted(names, eos, expected):
+    ids = {} if eos is None else {"eos": eos}
+    types = [
+        dict.fromkeys(each, CONTROL) | ({"<|plain|>": TokenType.NORMAL} if "<|plain|>" in each else {})
+        for each in (names, sorted(names))
+    ]
+    spec, reference = (bpe_spec([], each, special_ids=ids) for each in types)
+    found = find_other_model(spec, Opened(Encoder(reference)))
+    assert ("by their texts, but the EOS here ends a generation" in found) is expected
 
 
 def test_two_markers_with_other_names_are_no_other_model():

@@ -108,6 +108,8 @@ def find_other_model(spec: TokenizerSpec, facts: Opened) -> str:
     elif ids := _renamed_markers(spec, facts):
         others = "other markers" if facts.spec else "other markers, or none,"
         reason = f"it has {others} in place of {list_tokens(ids, spec.tokens)}"
+    elif ids := _sorted_markers(spec, facts):
+        reason = f"it numbers {list_tokens(ids, spec.tokens)} by their texts, but the EOS here ends a generation"
     elif ids := _named_later(spec, facts):
         reason = f"it gives names to {list_tokens(ids, spec.tokens)}, which like others here are only reserved"
     elif kinds := _are_of_other_kinds(spec, facts):
@@ -317,15 +319,32 @@ def _renamed_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
     """
     reference = _texts_of(facts)
     changed, types = find_changed(spec.tokens, reference), types_of(spec)
-    known, here, unnamed = set(reference), set(spec.tokens), _ids_without_token(facts)
+    known, here = set(reference), set(spec.tokens)
+    unnamed = _ids_without_token(facts)
+    controls = {id for id, type in enumerate(types_of(facts.spec) if facts.spec else ()) if type == TokenType.CONTROL}
     ids = [
         id
         for id, ours, theirs in ((id, spec.tokens[id], reference[id]) for id in changed)
         if not (ours in known or theirs in here or is_filler(ours) or is_filler(theirs))
-        and (is_marker(ours) or types[id] == TokenType.CONTROL)
-        and (id in unnamed or (is_marker(theirs) and not _keeps_letters(ours, theirs)))
+        and (is_marker(ours) or types[id] in _ADDED_TYPES)
+        and (id in unnamed or ((is_marker(theirs) or id in controls) and not _keeps_letters(ours, theirs)))
     ]
     return ids if len(ids) >= _FEW else []
+
+
+def _sorted_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
+    """Return the added tokens that the reference has in the order of their texts, and the file in another one.
+
+    A program that lists them as a set saves this. The file is right if it ends a generation at a token that is named
+    so, and the reference has another there: if only the texts of the file were moved, its EOS is some other token.
+    """
+    reference, eos = _tokens_of(facts), spec.special_ids.get("eos")
+    changed, types = find_changed(spec.tokens, reference), types_of(spec)
+    ours, theirs = ([texts[id] for id in changed] for texts in (spec.tokens, reference))
+    is_sorted = theirs == sorted(ours) != ours and all(types[id] in _ADDED_TYPES for id in changed)
+    if len(changed) < _SERIES or not is_sorted or eos not in changed:
+        return []
+    return changed if spec.tokens[eos] in EOG_TEXTS and reference[eos] not in EOG_TEXTS else []
 
 
 def _ids_without_token(facts: Opened) -> frozenset[int]:
