@@ -62,9 +62,9 @@ def _decode_wrongly(texts: Sequence[str], actual: Tokenizer, facts: Opened) -> s
     all_ids = [ids for ids in encoded if ids is not None]
     ours, theirs = decode_all(actual, expected, all_ids), decode_all(expected, actual, all_ids)
     plain = [text.encode() for text in texts]
-    # A reference may also add a space before each text, which is none of its decoder's faults.
+    # If the reference also adds a space before each text, its decoder may keep it.
     spaced = [b" " + text for text in plain]
-    restored = {*plain, *spaced}
+    restored = plain if list(ours) == plain else [*plain, *spaced]
     if list(ours) not in (plain, spaced) or any(text in restored or not isinstance(text, bytes) for text in theirs):
         return ""
     return next(text.decode("utf-8", "replace") for text in theirs if isinstance(text, bytes))
