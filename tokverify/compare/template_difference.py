@@ -14,7 +14,7 @@ from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.spec import DEFAULT_TEMPLATE, TokenizerSpec
 from tokverify.text.sequence import common_length
 from tokverify.text.wording import quote
-from tokverify.tokenizer import Declaring, EndListing, FileReading, Tokenizer
+from tokverify.tokenizer import Declaring, EndListing, FileReading, Tokenizer, pieces_of
 
 _SHOWN_BEFORE = 20
 """In characters."""
@@ -82,8 +82,8 @@ def find_foreign_markers(spec: TokenizerSpec, expected: Tokenizer) -> tuple[str,
     ours, theirs = read_template(spec.chat_template).strong, read_template(template_of(expected)).strong
     if not theirs or set(ours).isdisjoint(spec.tokens):
         return ()
-    known = {expected.piece(id) for id in range(expected.vocab_size)}
-    return theirs if known.isdisjoint(theirs) else ()
+    known = pieces_of(expected)
+    return () if any(marker in known for marker in theirs) else theirs
 
 
 def ends_turns(template: str | None, end: str, other: str) -> bool:
