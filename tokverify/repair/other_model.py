@@ -32,7 +32,7 @@ from tokverify.engine.special_text import BYTE_PIECE, EOG_TEXTS
 from tokverify.repair.spelling import text_of_bytes
 from tokverify.repair.token_patch import kind_of, types_of
 from tokverify.report.run import NEARLY_ALL
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 from tokverify.text.wording import list_tokens
 from tokverify.texts.token_text import is_filler, is_marker
 from tokverify.tokenizer import SizeStating, lists_no_special_tokens
@@ -319,9 +319,8 @@ def _renamed_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
     """
     reference = _texts_of(facts)
     changed, types = find_changed(spec.tokens, reference), types_of(spec)
-    known, here = set(reference), set(spec.tokens)
-    unnamed = _ids_without_token(facts)
-    controls = {id for id, type in enumerate(types_of(facts.spec) if facts.spec else ()) if type == TokenType.CONTROL}
+    known, here, unnamed = set(reference), set(spec.tokens), _ids_without_token(facts)
+    controls = frozenset(ids_of_type(facts.spec.types if facts.spec else None, TokenType.CONTROL))
     ids = [
         id
         for id, ours, theirs in ((id, spec.tokens[id], reference[id]) for id in changed)
@@ -339,12 +338,14 @@ def _sorted_markers(spec: TokenizerSpec, facts: Opened) -> list[int]:
     so, and the reference has another there: if only the texts of the file were moved, its EOS is some other token.
     """
     reference, eos = _tokens_of(facts), spec.special_ids.get("eos")
+    if eos is None or eos >= min(len(spec.tokens), len(reference)):
+        return []
+    if spec.tokens[eos] not in EOG_TEXTS or reference[eos] in EOG_TEXTS:
+        return []
     changed, types = find_changed(spec.tokens, reference), types_of(spec)
     ours, theirs = ([texts[id] for id in changed] for texts in (spec.tokens, reference))
     is_sorted = theirs == sorted(ours) != ours and all(types[id] in _ADDED_TYPES for id in changed)
-    if len(changed) < _SERIES or not is_sorted or eos not in changed:
-        return []
-    return changed if spec.tokens[eos] in EOG_TEXTS and reference[eos] not in EOG_TEXTS else []
+    return changed if is_sorted and len(changed) >= _SERIES else []
 
 
 def _ids_without_token(facts: Opened) -> frozenset[int]:
