@@ -212,7 +212,9 @@ class _Search(Generic[_Goal]):
         if explained and len(self._sample) < len(self._failing):
             self._budget.spend_on(self._failing)
             explained = {goal.name for goal in self._failing if is_reached(goal, encoder)}
-        most = len(self._failing) if is_nearest else len(explained)
+        # Of what no file can express, limits say little.
+        most = len(explained) if all(part.expressible for part in parts) else len(explained) // BROKEN_WEIGHT
+        most = len(self._failing) if is_nearest else most
         limited = self._limited(encoder, explained, most)
         if not explained and not limited and sum(distances) >= earlier:
             return None
