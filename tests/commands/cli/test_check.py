@@ -104,15 +104,12 @@ def test_the_end_of_the_output_names_what_the_audit_found_of_a_file_that_cannot_
 
 def test_the_end_of_the_output_names_what_only_the_audit_finds_and_the_entry_that_has_expired():
     write_gguf("bad.gguf", replace(read_spec("sample.gguf"), chat_template="{% for"))
-    # `run` leaves the same template to its publisher.
-    shutil.copy(SAMPLE / "sample.tokenizer.json", "tokenizer.json")
-    Path("chat_template.jinja").write_text("{% for")
     Path("known.yaml").write_text("- {code: TV124, reason: waits, expires: 2020-01-01}")
     result = invoke(
         "check",
         "bad.gguf",
         "-r",
-        "tokenizer.json",
+        "sample.tokenizer.model",
         *FEW,
         "--only",
         "run",

@@ -43,17 +43,16 @@ def _add_all(report: Report, model: OpenedModel) -> Report:
 def _add_errors(report: Report, model: OpenedModel, reference: OpenedReference | None) -> Report:
     """Add the errors of a GGUF file about roles and sizes, except for those that the report contains.
 
-    Others are about a charsmap that is not the reference's, and a chat template that it does not have. There are none
-    if the reference reads the same file, so that the file is not on trial.
+    Others are about a charsmap and a chat template that are not the reference's. There are none if the reference reads
+    the same file, so that the file is not on trial.
     """
     if model.kind != "gguf" or (reference is not None and reference.found.reads_model):
         return report
     has_other_charsmap = reference is not None and find_replaced_differently(model.encoder, reference.tokenizer)
-    has_same_template = reference is not None and bool(reference.chat_templates)
-    has_same_template &= all(each.aspect is not Aspect.TEMPLATE for each in report.differences)
+    has_other_template = any(each.aspect is Aspect.TEMPLATE for each in report.differences)
     codes = _ROLES_AND_SIZES if _is_suspicious(model) else frozenset[str]()
     codes |= _CHARSMAP if has_other_charsmap else frozenset()
-    codes |= _TEMPLATES if model.spec.templates and not has_same_template else frozenset()
+    codes |= _TEMPLATES if has_other_template else frozenset()
     if not codes:
         return report
     shown = [*failing_differences(report), *(each for each in report.differences if each.known)]
