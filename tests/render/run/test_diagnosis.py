@@ -154,10 +154,22 @@ def test_the_first_line_says_that_the_reference_is_at_fault_if_that_explains_eve
     )
 
 
-def test_fix_is_said_to_replace_the_chat_template_only_if_the_reference_is_not_doubted():
-    other = TokenizerDifference(aspect=Aspect.TEMPLATE, severity=Severity.WARNING, message="the chat template differs")
-    ends = []
-    for doubt in ("", "the reference belongs to another model"):
-        report = failing_report(differences=(CAUSE, other), diagnosis=None, undiagnosed=doubt)
-        ends.append(" ".join(FORMATS["run"]["table"](report, RenderOptions()).split())[-26:])
-    assert ends == ["tokverify fix` replaces it", "chat` shows how it differs"]
+@pytest.mark.parametrize(
+    ("doubt", "severity", "origin", "is_said"),
+    [
+        ("", Severity.WARNING, Origin.UNKNOWN, True),
+        ("the reference belongs to another model", Severity.WARNING, Origin.UNKNOWN, False),
+        # The template of a base model, and of another one.
+        ("", Severity.INFO, Origin.UNKNOWN, False),
+        ("", Severity.WARNING, Origin.REFERENCE, False),
+    ],
+)
+def test_fix_is_said_to_replace_the_chat_template_only_if_it_does(
+    doubt: str, severity: Severity, origin: Origin, is_said: bool
+):
+    message = "the chat template differs"
+    other = TokenizerDifference(aspect=Aspect.TEMPLATE, severity=severity, message=message, origin=origin)
+    report = failing_report(differences=(CAUSE, other), diagnosis=None, undiagnosed=doubt)
+    text = " ".join(FORMATS["run"]["table"](report, RenderOptions()).split())
+    end = "`tokverify chat` shows how it differs"
+    assert text.endswith(f"{end}, and `tokverify fix` replaces it" if is_said else end)

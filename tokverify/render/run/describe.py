@@ -40,6 +40,7 @@ from tokverify.render.run.verdict import (
     effect_of,
     likely_explanations,
     limit_note,
+    replaces_template,
     verdict,
 )
 from tokverify.report.diagnosis import Command, Diagnosis, Explanation
@@ -240,7 +241,7 @@ def _template_commands(report: Report) -> Iterator[CommandLine]:
     is_found = "reference" in report.options and location is None
     reference = () if is_found else (f"-r {quote_reference(location)}",)
     yield CommandLine(Command("compare what they write", ("tokverify chat", model, *reference)))
-    if not report.diagnosis:
+    if not report.diagnosis and replaces_template(report):
         yield CommandLine(Command("use the reference's", ("tokverify fix", model, *reference)))
 
 

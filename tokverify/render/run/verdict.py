@@ -182,13 +182,19 @@ def reservations(report: Report) -> Iterator[str]:
     if omitted := list(_omitted_tokens(report)):
         yield f"{' and '.join(omitted)} were not compared"
     if any(each.aspect is Aspect.TEMPLATE and effect_of(each, report) == SHOWN for each in report.differences):
-        # Where nothing was diagnosed, `fix` writes nothing: the reference may belong to another model.
-        remedy = "" if report.undiagnosed else ", and `tokverify fix` replaces it"
+        remedy = ", and `tokverify fix` replaces it" if replaces_template(report) else ""
         yield f"the chat template is not the reference's: `tokverify chat` shows how it differs{remedy}"
     if report.expected.caveat:
         yield caveat(report)
     if report.rules:
         yield f"{plural(report.rules, 'static rule')} checked that data instead"
+
+
+def replaces_template(report: Report) -> bool:
+    """Whether `tokverify fix` writes the reference's chat template: not if that, or the reference, is doubted."""
+    differing = [each for each in report.differences if each.aspect is Aspect.TEMPLATE]
+    is_meant = any(each.severity > Severity.INFO and each.origin is not Origin.REFERENCE for each in differing)
+    return is_meant and not report.undiagnosed
 
 
 def _omitted_tokens(report: Report) -> Iterator[str]:
