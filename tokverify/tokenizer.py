@@ -402,6 +402,11 @@ def pairs_for_display(actual: Tokenizer, expected: Tokenizer, ids: Iterable[int]
     return dict(zip(distinct, zip(*sides, strict=True), strict=True))
 
 
+def path_of(tokenizer: Tokenizer | None) -> Path | None:
+    """Return the file that a tokenizer was read from; None if that is unknown."""
+    return tokenizer.path if isinstance(tokenizer, FileReading) else None
+
+
 def pieces_of(tokenizer: Tokenizer) -> Sequence[str]:
     """Return every piece by id."""
     if isinstance(tokenizer, PieceListing):

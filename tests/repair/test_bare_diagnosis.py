@@ -62,6 +62,14 @@ def found(wrong: TokenizerSpec, right: TokenizerSpec, *texts: str, parse_special
     return diagnose(wrong, Opened(expected), verify_tokenizers(actual, expected, cases).results, encoder=actual)
 
 
+def found_in_refused(wrong: TokenizerSpec, text: str, expected: Bare | None = None) -> DiagnosisResult:
+    """Diagnose a file that is refused, beside the intact PLAMO, by one case."""
+    expected = expected or Bare(Encoder(PLAMO))
+    results = verify_tokenizers(expected, expected, [Case(id="a", suite="s", text=text)]).results
+    refused = [replace(result, status=result.status.ERROR, actual=()) for result in results]
+    return diagnose(wrong, Opened(expected), refused)
+
+
 @pytest.mark.parametrize(
     ("right", "wrong", "sentence"),
     [
@@ -107,11 +115,7 @@ def test_an_unused_token_that_the_reference_uses_is_replaced():
 
 def test_byte_types_of_a_refused_file_are_found():
     wrong = replace(PLAMO, types=[TokenType.UNKNOWN.value, *[NORMAL] * 259])
-    expected = Bare(Encoder(PLAMO))
-    cases = [Case(id="a", suite="s", text="ab\n")]
-    results = verify_tokenizers(expected, expected, cases).results
-    refused = [replace(result, status=result.status.ERROR, actual=()) for result in results]
-    best = diagnose(wrong, Opened(expected), refused).diagnosis.explanations[0]
+    best = found_in_refused(wrong, "ab\n").diagnosis.explanations[0]
     assert best.sentence == "setting the type of 256 tokens (ids 1-256, bytes) to BYTE"
 
 
@@ -125,11 +129,7 @@ def test_words_typed_byte_are_found():
 def test_byte_types_that_are_exchanged_with_others_are_found():
     exchanged = {BYTE: NORMAL, NORMAL: BYTE}
     wrong = replace(PLAMO, types=[exchanged.get(type, type) for type in PLAMO.types])
-    expected = Bare(Encoder(PLAMO))
-    cases = [Case(id="a", suite="s", text="ab\n")]
-    results = verify_tokenizers(expected, expected, cases).results
-    refused = [replace(result, status=result.status.ERROR, actual=()) for result in results]
-    best = diagnose(wrong, Opened(expected), refused).diagnosis.explanations[0]
+    best = found_in_refused(wrong, "ab\n").diagnosis.explanations[0]
     assert best.sentence == (
         "setting the type of 256 tokens (ids 1-256, bytes) to BYTE"
         " and setting the type of 3 tokens (ids 257-259) to NORMAL"
@@ -139,11 +139,7 @@ def test_byte_types_that_are_exchanged_with_others_are_found():
 def test_byte_tokens_are_restored_by_their_place_among_the_others():
     lost = replace(PLAMO, tokens=[token.replace("<0x41>", "<lost>") for token in PLAMO.tokens])
     wrong = typed(lost, id30=NORMAL)
-    expected = Bare(Encoder(PLAMO))
-    cases = [Case(id="a", suite="s", text="abA\x1d")]
-    results = verify_tokenizers(expected, expected, cases).results
-    refused = [replace(result, status=result.status.ERROR, actual=()) for result in results]
-    result = diagnose(wrong, Opened(expected), refused)
+    result = found_in_refused(wrong, "abA\x1d")
     assert result.diagnosis.explanations[0].sentence == "restoring 2 tokens (ids 30, 66) as byte tokens"
     assert result.changes[0].transform(wrong) == PLAMO
 
@@ -154,20 +150,14 @@ def test_a_byte_token_is_restored_by_its_byte_if_the_reference_does_not_show_all
     shown = expected.token_bytes
     # Some servers show nothing for the token of the byte 0.
     monkeypatch.setattr(expected, "token_bytes", lambda id: shown(id).strip(b"\0"))
-    cases = [Case(id="a", suite="s", text="ab\u00e9")]
-    results = verify_tokenizers(expected, expected, cases).results
-    refused = [replace(result, status=result.status.ERROR, actual=()) for result in results]
-    result = diagnose(wrong, Opened(expected), refused)
+    result = found_in_refused(wrong, "ab\u00e9", expected)
     assert result.diagnosis.explanations[0].sentence == 'restoring token 196 "<lost>" as a byte token'
     assert result.changes[0].transform(wrong) == PLAMO
 
 
 def test_texts_are_restored_even_if_byte_tokens_are_among_them():
     wrong = swapped(PLAMO, "<0x41>", "ab")
-    expected = Bare(Encoder(PLAMO))
-    results = verify_tokenizers(expected, expected, [Case(id="a", suite="s", text="abA")]).results
-    refused = [replace(result, status=result.status.ERROR, actual=()) for result in results]
-    result = diagnose(wrong, Opened(expected), refused)
+    result = found_in_refused(wrong, "abA")
     best = result.diagnosis.explanations[0]
     assert best.sentence == "rewriting 2 tokens (ids 66, 259) to represent the same bytes as in the reference"
     assert result.changes[0].transform(wrong).tokens == PLAMO.tokens

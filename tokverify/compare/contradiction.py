@@ -42,7 +42,7 @@ from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.texts.batch import NotComparedError
 from tokverify.texts.token_text import is_filler
 from tokverify.texts.vocabulary import types_of
-from tokverify.tokenizer import DocumentHolding, FileReading, Tokenizer, pieces_of
+from tokverify.tokenizer import DocumentHolding, Tokenizer, path_of, pieces_of
 
 ADDED_TOKENS = "added tokens"
 """What a contradiction about the types of added tokens is about."""
@@ -102,7 +102,7 @@ def find_contradictions(tokenizer: Tokenizer) -> list[Contradiction]:
     Raises:
         TokverifyError: If one of these files cannot be read.
     """
-    path = tokenizer.path if isinstance(tokenizer, FileReading) else None
+    path = path_of(tokenizer)
     if path is None:
         return []
     config = read_config(path)
@@ -137,7 +137,7 @@ def find_other_vocabularies(tokenizer: Tokenizer) -> list[Contradiction]:
     A file may also give one id to several tokens. Vocabularies take long to read, so `find_contradictions` does not
     look at them.
     """
-    path = tokenizer.path if isinstance(tokenizer, FileReading) else None
+    path = path_of(tokenizer)
     found: list[Contradiction] = []
     if path is not None:
         for check in (_check_added_ids, _check_same_ids, _check_words, _check_pieces):
@@ -153,7 +153,7 @@ def find_false_ends(expected: Tokenizer, contradictions: Iterable[Contradiction]
     called an end nor written by the chat template. Otherwise it can be the right one of the two places, as in chat
     models whose EOS is still that of the base model.
     """
-    path = expected.path if isinstance(expected, FileReading) else None
+    path = path_of(expected)
     about = {id for each in contradictions if each.subject == "eos token" for id in each.ids}
     if path is None or not about:
         return frozenset()

@@ -29,12 +29,12 @@ from tokverify.tokenizer import (
     Declaring,
     DocumentHolding,
     EndListing,
-    FileReading,
     LlamaCppDecoding,
     MatchListing,
     PatternHolding,
     Tokenizer,
     TypeListing,
+    path_of,
     pieces_of,
 )
 
@@ -85,7 +85,7 @@ class Opened:
     @property
     def place(self) -> Path | None:
         """The file, or the one in a directory that a library has read; others beside it are about this tokenizer."""
-        return self.path or (self.tokenizer.path if isinstance(self.tokenizer, FileReading) else None)
+        return self.path or path_of(self.tokenizer)
 
     @property
     def name(self) -> str:

@@ -24,7 +24,7 @@ from tokverify.text.utf8 import from_utf8
 from tokverify.text.visible import visible
 from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.texts.token_text import PADDING, is_filler, is_padded, is_padding
-from tokverify.tokenizer import FileReading, NameSupplying, Tokenizer, lists_no_special_tokens
+from tokverify.tokenizer import NameSupplying, Tokenizer, lists_no_special_tokens, path_of
 
 _SHOWN, _SHOWN_MOVED = 5, 2
 _MOST_DAMAGED = 100
@@ -193,13 +193,13 @@ def _with_note(
 
 def _may_lack_added_tokens(ids: Sequence[int], expected: Tokenizer) -> bool:
     """Whether a reference with these ids behind its last one is a file without added tokens, such as a .model alone."""
-    path = expected.path if isinstance(expected, FileReading) and not expected.parses_special else None
+    path = None if expected.parses_special else path_of(expected)
     return path is not None and min(ids) >= expected.vocab_size and not declared_tokens(path)
 
 
 def _note_configured(pieces: Sequence[PieceDifference], expected: Tokenizer | None) -> str:
     """Say which tokens a converter has added because another file of the reference names them."""
-    path = expected.path if isinstance(expected, FileReading) else None
+    path = path_of(expected)
     places: dict[str, str] = configured_roles(path) if path else {}
     named = [piece.actual for piece in pieces if piece.actual in places]
     return "".join(f"; only {places[text]} names {quote(text)}" for text in named if text is not None)

@@ -23,7 +23,7 @@ from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import NotComparedError
 from tokverify.texts.token_text import is_filler, is_marker
-from tokverify.tokenizer import Declaring, EndListing, FileReading, GenerationEnds, RoleListing, Tokenizer
+from tokverify.tokenizer import Declaring, EndListing, GenerationEnds, RoleListing, Tokenizer, path_of
 
 NEVER_WRITTEN = "is reserved, or padding: a model does not write it, so a generation ends only at other tokens"
 """What is wrong with a token that stands for nothing as EOS."""
@@ -113,7 +113,7 @@ def _is_bos(actual: Tokenizer, id: int, piece: str) -> bool:
 
 def _find_foreign(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
     """Yield that the files beside a reference name an EOS that is none of its tokens, as those of another model."""
-    path = expected.path if isinstance(expected, FileReading) else None
+    path = path_of(expected)
     named = special_texts(path).get("eos") if path else None
     if named is None or "eos" not in _list_unknown(expected, actual) or named in find_left_out(expected).values():
         return

@@ -14,7 +14,7 @@ from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.spec import DEFAULT_TEMPLATE, TokenizerSpec
 from tokverify.text.sequence import common_length
 from tokverify.text.wording import quote
-from tokverify.tokenizer import Declaring, EndListing, FileReading, Tokenizer, pieces_of
+from tokverify.tokenizer import Declaring, EndListing, Tokenizer, path_of, pieces_of
 
 _SHOWN_BEFORE = 20
 """In characters."""
@@ -29,13 +29,14 @@ def find_template_difference(actual: Tokenizer, expected: Tokenizer) -> Iterator
     theirs = _templates_of(expected)
     if not isinstance(actual, Encoder):
         return
+    default = theirs.get(DEFAULT_TEMPLATE)
     for key, template, wanted in paired_templates(actual.spec, theirs):
         if message := describe_other_template(template, wanted):
             severity, origin = WARNING, Origin.UNKNOWN
-            if is_of_base_model(actual.spec, expected):
+            if is_of_base_model(actual.spec, expected, default):
                 severity = INFO
                 message += "; the reference's EOS ends the turns of neither, as that of the base model"
-            elif foreign := find_foreign_markers(actual.spec, expected):
+            elif foreign := find_foreign_markers(actual.spec, expected, default):
                 origin = Origin.REFERENCE
                 few = ", ".join(map(quote, foreign[:_SHOWN_MARKERS]))
                 message += f"; {BLAME}: none of the markers of its template, such as {few}, is a token of it"
@@ -58,11 +59,11 @@ def has_other_template(spec: TokenizerSpec, theirs: Mapping[str, str]) -> bool:
     return any(describe_other_template(ours, wanted) for _, ours, wanted in paired_templates(spec, theirs))
 
 
-def is_of_base_model(spec: TokenizerSpec, expected: Tokenizer) -> bool:
+def is_of_base_model(spec: TokenizerSpec, expected: Tokenizer, template: str | None) -> bool:
     """Whether a reference is that of the base model: its EOS ends the turns of neither chat template, and ours of both.
 
-    Such a template is not the one that a chat model was trained with. The configuration of the reference must say where
-    a generation ends: a tokenizer_config.json of a chat model may name the EOS of its base.
+    Such a template, the reference's `template`, is not the one that a chat model was trained with. The configuration of
+    the reference must say where a generation ends: a tokenizer_config.json of a chat model may name its base's EOS.
     """
     ours, theirs = spec.special_ids.get("eos"), expected.special_ids.get("eos")
     if ours is None or theirs is None or ours >= len(spec.tokens) or not has_generation_config(expected):
@@ -70,16 +71,16 @@ def is_of_base_model(spec: TokenizerSpec, expected: Tokenizer) -> bool:
     if isinstance(expected, EndListing) and ours in expected.generation_ends().ids:
         return False
     ends = spec.tokens[ours], expected.piece(theirs)
-    return all(ends_turns(template, *ends) for template in (spec.chat_template, template_of(expected)))
+    return all(ends_turns(each, *ends) for each in (spec.chat_template, template))
 
 
-def find_foreign_markers(spec: TokenizerSpec, expected: Tokenizer) -> tuple[str, ...]:
+def find_foreign_markers(spec: TokenizerSpec, expected: Tokenizer, template: str | None) -> tuple[str, ...]:
     """Return the markers of a reference's chat template if it has none of them, and the file some of its own.
 
     That is the template of another model, whose configuration was copied beside the reference. A fine-tuned model may
     have markers that are plain text, but then the file's template has them, too.
     """
-    ours, theirs = read_template(spec.chat_template).strong, read_template(template_of(expected)).strong
+    ours, theirs = read_template(spec.chat_template).strong, read_template(template).strong
     if not theirs or set(ours).isdisjoint(spec.tokens):
         return ()
     known = pieces_of(expected)
@@ -94,7 +95,7 @@ def ends_turns(template: str | None, end: str, other: str) -> bool:
 
 def has_generation_config(tokenizer: Tokenizer) -> bool:
     """Whether a generation_config.json beside the file of a tokenizer says where a generation ends."""
-    path = tokenizer.path if isinstance(tokenizer, FileReading) else None
+    path = path_of(tokenizer)
     return path is not None and bool(generation_end_ids(path))
 
 
@@ -107,7 +108,7 @@ def _templates_of(tokenizer: Tokenizer) -> dict[str, str]:
     """Return the chat templates of a file, or those beside the file that a tokenizer was read from, by name."""
     if isinstance(tokenizer, Declaring) and (declared := tokenizer.declared_spec().templates):
         return declared
-    path = tokenizer.path if isinstance(tokenizer, FileReading) else None
+    path = path_of(tokenizer)
     return chat_templates(path) if path else {}
 
 

@@ -15,7 +15,7 @@ from tokverify.sources.location import FILE_NAMES, VOCABULARIES
 from tokverify.spec import DEFAULT_TEMPLATE, MAX_TOKENS
 from tokverify.system.input_file import read_bytes, read_text
 from tokverify.system.json_input import JsonError, parse_json
-from tokverify.tokenizer import FileReading, Tokenizer
+from tokverify.tokenizer import Tokenizer, path_of
 
 _MAX_BYTES = 1 << 25
 _MAX_KEPT_BYTES, _MOST_KEPT = 1 << 22, 8
@@ -165,7 +165,7 @@ def configured_tokens(tokenizer_file: Path, size: int) -> dict[str, int]:
 
 def find_left_out(expected: Tokenizer) -> Mapping[int, str]:
     """Return the added tokens, by id, that only the files beside a reference declare, as beside a .model file."""
-    path = expected.path if isinstance(expected, FileReading) else None
+    path = path_of(expected)
     declared = configured_tokens(path, expected.vocab_size) if path else {}
     return {id: text for text, id in declared.items() if id >= expected.vocab_size}
 

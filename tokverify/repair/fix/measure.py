@@ -332,7 +332,8 @@ class Measuring:
         reference = self._facts.tokenizer
         if reference is None or not has_other_template(spec, self._facts.chat_templates):
             return False
-        return not is_of_base_model(spec, reference) and not find_foreign_markers(spec, reference)
+        template = self._facts.chat_template
+        return not is_of_base_model(spec, reference, template) and not find_foreign_markers(spec, reference, template)
 
     def _open(self, spec: TokenizerSpec) -> Encoder:
         """Return an encoder that shares the tables of the file's own as far as they are the same."""
