@@ -24,23 +24,25 @@ _CONTINUATION_MASK, _CONTINUATION = 0b1100_0000, 0b1000_0000
 
 
 class DeviatingEncoder(Encoder):
-    """Encodes like llama.cpp, except for a deviation."""
+    """Encodes like llama.cpp, except for a deviation; `deviates` says whether the given model already does."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the optional ones are given by name
         self,
         spec: TokenizerSpec,
         deviation: Deviation,
         model: Model | None = None,
         settings: Settings | None = None,
         base: Encoder | None = None,
+        *,
+        deviates: bool = False,
     ) -> None:
         settings = settings or resolve(spec)
         # subtle: Encoder reads it; the native engine takes any added tokens, but changes nothing else.
         self.can_be_native = deviation.only_changes_added_tokens
         if deviation.pieces:
-            settings, model = _rename(settings, deviation.pieces), None
+            settings, model, deviates = _rename(settings, deviation.pieces), None, False
         settings = replace(settings, added_tokens=deviation.change_added_tokens(spec, settings))
-        if not (deviation.keeps_model or isinstance(model, _NativeModel)):
+        if not (deviation.keeps_model or deviates):
             model = _deviate(spec, settings, deviation, model)
         super().__init__(spec, settings=settings, model=model, normalizers=deviation.normalizers, base=base)
         if deviation.leftmost or deviation.flags or deviation.prefix or deviation.normalized_tokens:
@@ -48,10 +50,16 @@ class DeviatingEncoder(Encoder):
         self._deviation = deviation
 
     @classmethod
-    def of(cls, encoder: Encoder, deviation: Deviation) -> DeviatingEncoder:
-        """Return the encoder that does the same as another one, except for a deviation; they share the model."""
-        model = None if deviation.is_native_like(encoder) else _share_model(encoder, deviation)
-        return cls(encoder.spec, deviation, model, encoder.settings, encoder)
+    def of(cls, encoder: Encoder, deviation: Deviation, alike: Encoder | None = None) -> DeviatingEncoder:
+        """Return the encoder that does the same as another one, except for a deviation; they share the model.
+
+        `alike` is such an encoder, whose model deviates in the same way.
+        """
+        if deviation.is_native_like(encoder):
+            return cls(encoder.spec, deviation, None, encoder.settings, encoder)
+        model = alike.model if alike else _share_model(encoder, deviation)
+        deviates = alike is not None or isinstance(model, _NativeModel)
+        return cls(encoder.spec, deviation, model, encoder.settings, encoder, deviates=deviates)
 
     def encode(self, text: str | bytes, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
         """Encode a text to ids."""

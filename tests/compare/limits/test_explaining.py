@@ -664,15 +664,23 @@ def test_a_nul_as_an_added_token_is_a_limit(tmp_path: Path):
     assert_limit(verify(spec, path, ("a\0a", "\0", "ab")), "TL017")
 
 
-def made_limits(*replaced: str) -> dict[str, Limit]:
-    """Make limits that each replace a character, given as in `ab`, although the reference does not declare it."""
+def limits_that(deviations: Mapping[str, Deviation]) -> dict[str, Limit]:
+    """Make limits by code that deviate so, although the reference does not declare it."""
 
-    def find(pair: str, sides: object) -> Iterator[Counterfactual]:
-        deviation = Deviation(normalizers=(lambda text: text.replace(*pair),))
+    def find(deviation: Deviation, sides: object) -> Iterator[Counterfactual]:
         yield Counterfactual(reason="", sentence="", deviation=deviation, applies=lambda text: True, is_guess=True)
 
-    limits = (Limit(pair, pair, Origin.RUNTIME, INFO, "", {}, partial(find, pair)) for pair in replaced)
-    return {limit.code: limit for limit in limits}
+    return {
+        code: Limit(code, code, Origin.RUNTIME, INFO, "", {}, partial(find, deviation))
+        for code, deviation in deviations.items()
+    }
+
+
+def made_limits(*replaced: str) -> dict[str, Limit]:
+    """Make limits that each replace a character, given as in `ab`."""
+    return limits_that(
+        {f"{a}{b}": Deviation(normalizers=(lambda text, a=a, b=b: text.replace(a, b),)) for a, b in replaced}
+    )
 
 
 @pytest.mark.parametrize(
@@ -696,8 +704,40 @@ def test_the_limits_that_explain_a_case_together_are_found_among_others(text, re
 def test_limits_that_change_nothing_are_not_combined(monkeypatch):
     monkeypatch.setattr(explaining, "LIMITS", made_limits("ax", *(f"{digit}x" for digit in "123456789")))
     built: list[Deviation] = []
-    monkeypatch.setattr(DeviatingEncoder, "of", lambda encoder, deviation: built.append(deviation) or encoder)
+    monkeypatch.setattr(DeviatingEncoder, "of", lambda encoder, deviation, alike: built.append(deviation) or encoder)
     encoder = Encoder(bpe_spec([]))
     target = Text("abc", add_special=False, parse_special=True, expected=(0,))
     assert Explainer(Sides(encoder, Opened(encoder))).find(target) == ()
     assert len(built) == 10
+
+
+def test_a_text_is_explained_once(monkeypatch):
+    asked: list[str] = []
+    found = Counterfactual(
+        reason="", sentence="", deviation=Deviation(), applies=lambda target: bool(asked.append(target.text))
+    )
+    limits = {"x": Limit("x", "x", Origin.RUNTIME, INFO, "", {}, lambda sides: iter([found]))}
+    monkeypatch.setattr(explaining, "LIMITS", limits)
+    encoder = Encoder(bpe_spec([]))
+    explainer = Explainer(Sides(encoder, Opened(encoder)))
+    for text in ("a", "b", "a"):
+        explainer.find(Text(text, add_special=False, parse_special=True, expected=(0,)))
+    assert asked == ["a", "b"]
+
+
+def test_limits_beside_the_model_share_one_that_deviates(monkeypatch):
+    inside, around = Deviation(single_precision=True), Deviation(normalizers=(str.upper,))
+    monkeypatch.setattr(explaining, "LIMITS", limits_that({"1": inside, "2": around, "3": around}))
+    made: list[Encoder] = []
+    of = DeviatingEncoder.of
+
+    def remember(*args: object) -> Encoder:
+        made.append(of(*args))
+        return made[-1]
+
+    monkeypatch.setattr(DeviatingEncoder, "of", remember)
+    encoder = Encoder(unigram_spec({"a": -1.0}))
+    target = Text("a", add_special=False, parse_special=True, expected=(-1,))
+    Explainer(Sides(encoder, Opened(encoder))).find(target)
+    assert len(made) == 6
+    assert len({id(each.model) for each in made}) == 2

@@ -16,13 +16,14 @@ from tokverify.compare.opened import Opened
 from tokverify.engine.deviating_encoder import DeviatingEncoder
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.encoder import Encoder
-from tokverify.errors import TokverifyError
+from tokverify.errors import TokverifyError, answer_or
 from tokverify.report.run import AppliedLimit, CaseResult, Status
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.tokenizer import Tokenizer
 
 _LONG = 100_000
 """In characters; for longer texts, only single limits and all together are tried."""
+_KNOWN_TEXTS = 2_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +75,8 @@ class Explainer:
         self._found: dict[str, list[_Candidate]] = {}
         self._encoders: dict[_Chosen, Encoder | None] = {}
         self._used: dict[str, _Candidate] = {}
+        # A repair begins with the cases of the report before it.
+        self._explain = lru_cache(_KNOWN_TEXTS)(self._explain_anew)
 
     def explain(self, result: CaseResult) -> CaseResult:
         """Return a result with the limits that explain it completely, if there are any.
@@ -126,7 +129,7 @@ class Explainer:
                 self._found[limit.code] = [_Candidate(limit, found) for found in limit.find(self._sides)]
             yield from self._found[limit.code]
 
-    def _explain(self, target: Text) -> _Chosen:
+    def _explain_anew(self, target: Text) -> _Chosen:
         """Return the fewest limits that lead to the expected ids; the most specific ones, if there is a choice."""
         encode = cache(partial(self._encode, target))
         applicable: list[_Candidate] = []
@@ -166,13 +169,17 @@ class Explainer:
         if not chosen:
             return self._sides.encoder if self._sides else None
         if chosen not in self._encoders:
-            deviation = reduce(Deviation.combine, (each.counterfactual.deviation for each in chosen))
-            try:
-                encoder = DeviatingEncoder.of(self._sides.encoder, deviation) if self._sides else None
-            except TokverifyError:
-                encoder = None
-            self._encoders[chosen] = encoder
+            self._encoders[chosen] = answer_or(None, self._deviate, chosen)
         return self._encoders[chosen]
+
+    def _deviate(self, chosen: _Chosen) -> Encoder | None:
+        if self._sides is None:
+            return None
+        deviation = reduce(Deviation.combine, (each.counterfactual.deviation for each in chosen))
+        # To change the model takes long, and most combinations differ in what is around it.
+        inner = tuple(each for each in chosen if not each.counterfactual.deviation.keeps_model)
+        alike = self._encoder(inner) if inner and inner != chosen else None
+        return DeviatingEncoder.of(self._sides.encoder, deviation, alike)
 
 
 def _normalize(deviation: Deviation, text: str) -> str:
