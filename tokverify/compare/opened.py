@@ -16,7 +16,7 @@ from tokverify.engine.build import newest_build, selected_build
 from tokverify.engine.engine_choice import available_engine, require_requested
 from tokverify.engine.piece_index import index_pieces
 from tokverify.engine.requirement import describe_changes, describe_needs
-from tokverify.errors import EncodeError, TokverifyError, UnsupportedError, answer_or
+from tokverify.errors import EncodeError, TokverifyError, answer_or
 from tokverify.report.run import Side
 from tokverify.sources.gguf.declaration import Declaration
 from tokverify.sources.stores.model_file import ModelFile
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tokverify.compare.contradiction import Contradiction
     from tokverify.engine.encoder import Encoder
     from tokverify.references import FoundReference
+    from tokverify.sources.huggingface.conversion import Fitted
     from tokverify.sources.huggingface.document import Document
     from tokverify.sources.huggingface.stage import Stage
 
@@ -241,7 +242,14 @@ class Opened:
         """What an equivalent GGUF file would declare, without what GGUF cannot express."""
         if isinstance(self.tokenizer, Declaring):
             return answer_or(None, self.tokenizer.declared_spec)
-        return answer_or(None, _convert, self.document) if self.document else None
+        return self.fitted.spec if self.fitted else None
+
+    @cached_property
+    def fitted(self) -> Fitted | None:
+        """The part of a tokenizer.json that a GGUF file can express; None if there is none."""
+        from tokverify.sources.huggingface.conversion import convert_leniently
+
+        return answer_or(None, convert_leniently, self.document) if self.document else None
 
     @cached_property
     def ranking(self) -> TokenizerSpec | None:
@@ -314,16 +322,15 @@ class Opened:
     @cached_property
     def left_out_normalizer(self) -> tuple[str, Callable[[str], str]] | None:
         """The names of the normalizers that no GGUF file can express, and all of them as one function."""
-        from tokverify.sources.huggingface.conversion import convert_leniently, has_counterpart
+        from tokverify.sources.huggingface.conversion import has_counterpart
         from tokverify.sources.huggingface.stage import normalizer_of
 
         document = self.document
         if document is None or all(has_counterpart(stage, document.model_type) for stage in document.normalizer):
             return None
-        try:
-            kept = convert_leniently(document).document.normalizer
-        except TokverifyError:
+        if self.fitted is None:
             return None
+        kept = self.fitted.document.normalizer
         stages = [stage for stage in document.normalizer if stage not in kept]
         return self._named_normalizer(stages, normalizer_of(stages).normalize_str)
 
@@ -558,16 +565,3 @@ def _added_tokens(document: Document, pieces: Sequence[str]) -> dict[int, AddedT
         )
         for token in document.added_tokens
     }
-
-
-def _convert(document: Document) -> TokenizerSpec:
-    """Convert a tokenizer.json; if that is not possible, without what GGUF cannot express."""
-    from tokverify.sources.huggingface.conversion import CONVERTERS, convert_leniently
-
-    convert = CONVERTERS.get(document.model_type)
-    if convert is None:
-        raise document.unsupported("model")
-    try:
-        return convert(document)
-    except UnsupportedError:
-        return convert_leniently(document).spec
