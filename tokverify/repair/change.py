@@ -82,6 +82,8 @@ class TokenizerChange:
             TokverifyError: If llama.cpp would refuse the changed tokenizer.
         """
         changed = self.transform(spec)
+        if base is not None and changed is base.spec and self.deviation:
+            return DeviatingEncoder.of(base, self.deviation)
         require_loadable(changed)
         settings = resolve(changed)
         if base is None or not self.deviation.is_native_like(base):

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, TypeVar
 
+from tokverify.engine.joined_strings import find_changed
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.token_patch import TokenPatch, name_tokens, patch_tokens, types_of
@@ -74,9 +75,9 @@ def _describe_distance(sources: Mapping[int, int]) -> str:
 
 def _both_sides(evidence: Evidence) -> tuple[Sequence[object], Sequence[object]]:
     """Return what identifies our tokens and the reference's: their texts or, if it declares none, their bytes."""
-    reference, expected_bytes = evidence.facts.spec, evidence.facts.token_bytes
-    if reference is not None:
-        return evidence.spec.tokens, reference.tokens
+    if evidence.facts.spec is not None:
+        return evidence.spec.tokens, evidence.facts.spec.tokens
+    expected_bytes = evidence.facts.token_bytes
     if evidence.encoder is None or not expected_bytes:
         return (), ()
     return list(map(evidence.encoder.token_bytes, range(len(evidence.spec.tokens)))), expected_bytes
@@ -87,7 +88,7 @@ def _find_sources(ours: Sequence[object], theirs: Sequence[object]) -> dict[int,
 
     The few that only one side has take the places that are left.
     """
-    differing = [id for id, (left, right) in enumerate(zip(ours, theirs, strict=False)) if left != right]
+    differing = find_changed(ours, theirs)
     our_counts, their_counts = Counter(ours[id] for id in differing), Counter(theirs[id] for id in differing)
     common = {key for key, count in their_counts.items() if our_counts[key] == count}
     least = _AGREEMENT if len(ours) == len(theirs) else 1.0

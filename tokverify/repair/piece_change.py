@@ -239,9 +239,11 @@ def texts_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
 
     Used if the reference does not declare how this model stores its tokens.
     """
-    spec, settings, expected_bytes = evidence.spec, _settings(evidence), evidence.facts.token_bytes
-    reference = evidence.facts.spec
-    if settings is None or (reference is not None and reference.model == spec.model):
+    spec, reference = evidence.spec, evidence.facts.spec
+    if reference is not None and reference.model == spec.model:
+        return
+    settings, expected_bytes = _settings(evidence), evidence.facts.token_bytes
+    if settings is None:
         return
     patches: dict[int, TokenPatch] = {}
     for id, (expected, attribute) in enumerate(zip(expected_bytes, settings.attributes, strict=False)):
