@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
+from tokverify.engine.piece_index import find_unmade
 from tokverify.spec import pieces_made_by, split_merge
 from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
@@ -30,6 +31,8 @@ _AFTER = [b"", *_CONTINUATIONS, *(byte * 2 for byte in _CONTINUATIONS), *(byte *
 
 def losing_merges(merges: Sequence[str], ids: Mapping[str, int]) -> list[str]:
     """Return the merges that make a piece that is not a token."""
+    if find_unmade(merges, ids) is not None:
+        return []
     return [merge for merge, piece in zip(merges, pieces_made_by(merges), strict=True) if piece not in ids]
 
 
