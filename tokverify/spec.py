@@ -45,6 +45,8 @@ class _ByValue(dict[int, TokenType]):
         return TokenType(value)
 
 
+ADDED_TYPES = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED})
+"""The types of tokens that are matched in a text before the model runs."""
 _TYPES = tuple(TokenType)
 _BY_VALUE = _ByValue(enumerate(_TYPES))
 

@@ -13,7 +13,8 @@ from support.selection import thinned
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
-from tokverify.repair.other_model import doubt_reference, find_other_model, is_of_other_model
+from tokverify.repair.other_model import doubt_reference, find_other_model
+from tokverify.repair.other_model.vocabulary import is_of_other_model
 from tokverify.sources.gguf.declaration import Declaration, read_spec
 from tokverify.spec import TokenizerSpec, TokenType
 

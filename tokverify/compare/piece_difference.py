@@ -19,7 +19,7 @@ from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.config import configured_roles, declared_tokens, find_left_out
 from tokverify.sources.gguf.keys import TOKENS, TYPES
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import ADDED_TYPES, TokenizerSpec, TokenType
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.visible import visible
 from tokverify.text.wording import list_items, list_tokens, plural, quote
@@ -185,7 +185,7 @@ def _with_note(
         if types == {TokenType.CONTROL} and lists_no_special_tokens(expected):
             reason = "the reference lists no special tokens, so nothing says whether these are right"
             return replace(found, severity=WARNING, message=f"{found.message}; {reason}")
-        if types <= {TokenType.CONTROL, TokenType.USER_DEFINED} and _may_lack_added_tokens(found.ids, expected):
+        if types <= ADDED_TYPES and _may_lack_added_tokens(found.ids, expected):
             advice = "put the model's added_tokens.json or tokenizer_config.json beside it, which may list these"
             found = replace(found, message=f"{found.message}; such a reference lists no added tokens: {advice}")
     return replace(found, message=found.message + _note_configured(pieces, expected))

@@ -18,7 +18,7 @@ from tokverify.repair import cost
 from tokverify.repair.budget import Budget
 from tokverify.repair.change import TokenizerChange, shares_model
 from tokverify.repair.evidence import Goal, Target
-from tokverify.repair.other_model import has_other_tokens, is_of_other_model
+from tokverify.repair.other_model.vocabulary import has_other_tokens, is_of_other_model
 from tokverify.repair.problem import Problem, decoding_problem, id_problem
 from tokverify.report.diagnosis import Diagnosis, Explanation
 from tokverify.report.run import CaseResult

@@ -8,13 +8,12 @@ from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
 from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.sources.gguf.keys import TOKENS
-from tokverify.spec import TokenType
+from tokverify.spec import ADDED_TYPES
 from tokverify.text.wording import list_items, plural, quote
 from tokverify.texts.token_text import is_filler
 from tokverify.texts.vocabulary import types_of
 
 _SHOWN = 10
-_MARKERS = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED})
 
 
 @rule(code="TV211", name="lost-marker", severity=ERROR)
@@ -39,7 +38,7 @@ def lost_marker(subject: Subject) -> Iterator[Finding]:
         huggingface/candle#3641, ggml-org/llama.cpp#15842, ggml-org/llama.cpp#12876
     """
     expected, known = subject.expected, subject.settings.ids
-    lost = [id for id, type in enumerate(types_of(expected)) if type in _MARKERS and expected.piece(id) not in known]
+    lost = [id for id, type in enumerate(types_of(expected)) if type in ADDED_TYPES and expected.piece(id) not in known]
     # The file may store the same bytes under another name.
     lost = [id for id in lost if not _is_stored_differently(subject, id)]
     fillers = [id for id in lost if is_filler(expected.piece(id))]

@@ -1,0 +1,165 @@
+"""Compare the ends of vocabularies, their holes and the embeddings: no mistake adds or loses so many tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokverify.compare.embedding import find_lost_between, find_moved_beyond, find_trained_beyond, find_used_beyond
+from tokverify.compare.marker import read_template
+from tokverify.compare.role_name import ROLES_BY_NAME
+from tokverify.compare.template_difference import has_other_template
+from tokverify.engine.joined_strings import find_changed
+from tokverify.engine.piece_index import find_unmade, index_pieces
+from tokverify.repair.token_patch import types_of
+from tokverify.spec import ADDED_TYPES, TokenizerSpec, TokenType
+from tokverify.text.wording import list_tokens
+from tokverify.texts.token_text import is_filler, is_marker
+from tokverify.tokenizer import SizeStating
+
+if TYPE_CHECKING:
+    from tokverify.compare.opened import Opened
+
+_MANY = 100
+"""So many tokens at the end are no mistake."""
+_SEVERAL = 8
+"""So many are none, either, if BOS or EOS has another name, or if they are holes between others."""
+_FEW = 3
+"""So many added tokens are those of a fine-tuned model; scripts add padding, roles, or two markers of turns."""
+_PAIR = 2
+"""So many are enough if the chat template is another one, too: a fault does not change both."""
+
+
+def lacks_between(spec: TokenizerSpec, facts: Opened) -> str:
+    """Find ids between the tokens of the reference for which it has none, if the file has several tokens there.
+
+    A script that removes reserved tokens from a tokenizer.json leaves such holes. A converter fills them with padding,
+    so a file with tokens there was made before.
+    """
+    if facts.spec is None:
+        return ""
+    reference, theirs, ours = facts.spec.tokens, types_of(facts.spec), types_of(spec)
+    known = set(reference)
+    ids = [
+        id
+        for id in find_changed(spec.tokens, reference)
+        if theirs[id] == TokenType.UNUSED != ours[id] and is_filler(reference[id]) and spec.tokens[id] not in known
+    ]
+    if len(ids) < _SEVERAL or all(type == TokenType.UNUSED for type in theirs[ids[-1] :]):
+        return ""
+    return f"it lacks a token for {len(ids):,} ids between its others, such as {list_tokens(ids, spec.tokens)} here"
+
+
+def lacks_at_end(spec: TokenizerSpec, facts: Opened) -> str:
+    """Find tokens here after the last one of the reference, if they are more than a fault adds.
+
+    Ordinary ones count unless the model lacks embeddings for some of them. Fewer are enough if they were added, as the
+    markers that a fine-tuned model has and its base lacks, or if BOS or EOS has another name, too: MiniMax-M3 has
+    `]~b]` for the `<beginning_of_sentence>` of MiniMax-Text-01. A pair is enough beside another chat template. A .model
+    lists no added tokens, but all ordinary ones.
+    """
+    if facts.spec is None:
+        return ""
+    reference = facts.spec.tokens
+    known, types = set(reference), types_of(spec)
+    has_rows = spec.embedding_rows is None or spec.embedding_rows >= len(spec.tokens)
+    # Added tokens that have lost their types are no pieces that a .model lacks.
+    has_pieces = has_rows and (facts.lists_all_tokens or TokenType.CONTROL in types)
+    ids = [
+        id
+        for id in range(len(reference), len(spec.tokens))
+        if (has_pieces if types[id] not in ADDED_TYPES else facts.lists_all_tokens)
+        if spec.tokens[id] not in known and not is_filler(spec.tokens[id])
+    ]
+    # Plain words are added by mistake, too; `### End` is none.
+    added = {text for id in ids if types[id] in ADDED_TYPES and not (text := spec.tokens[id]).isalnum()}
+    added.difference_update(ROLES_BY_NAME)
+    few = _PAIR if spec.chat_template and has_other_template(spec, facts.chat_templates) else _FEW
+    least = few if len(added) >= few else _SEVERAL if _has_other_ends(spec, facts.spec) else _MANY
+    if len(ids) < least:
+        return ""
+    such_as = list_tokens(ids, spec.tokens)
+    return f"it lacks the last {len(ids):,} tokens here, such as {such_as} (it may have been cut off)"
+
+
+def states_fewer(spec: TokenizerSpec, facts: Opened) -> str:
+    """Find ordinary tokens here after as many as a reference says that it has, if they are more than a fault adds.
+
+    That is a reference that shows only ids, or ids and bytes. It may count its tokens without those that were added.
+    """
+    if facts.spec is not None or facts.document is not None:
+        return ""
+    size = facts.tokenizer.stated_size if isinstance(facts.tokenizer, SizeStating) else facts.size
+    has_rows = spec.embedding_rows is None or spec.embedding_rows >= len(spec.tokens)
+    if not size or not has_rows or len(spec.tokens) - size < _MANY:
+        return ""
+    texts, types = spec.tokens, types_of(spec)
+    ids = [
+        id
+        for id in range(size, len(texts))
+        if types[id] == TokenType.NORMAL and not is_filler(texts[id]) and not is_marker(texts[id])
+    ]
+    if len(ids) < _MANY:
+        return ""
+    more = f"{len(ids):,} ordinary ones here, such as {list_tokens(ids, spec.tokens)}"
+    return f"it says that it has fewer tokens, and {more}, come after as many"
+
+
+def has_more_at_end(spec: TokenizerSpec, facts: Opened) -> str:
+    """Find added tokens of the reference after the last one here, if they are more than a fault removes.
+
+    That is another model with the same words, as CodeGen 2 beside Phi-2, unless something speaks for a cut: other
+    tokens that differ, more embeddings, or merges, roles or a chat template that need tokens beyond the end.
+    """
+    if facts.spec is None:
+        return ""
+    size, reference = len(spec.tokens), facts.spec.tokens
+    if len(reference) - size < _MANY or find_changed(spec.tokens, reference):
+        return ""
+    types = types_of(facts.spec)
+    ids = [id for id in range(size, len(reference)) if types[id] in ADDED_TYPES and not is_filler(reference[id])]
+    roles = [*spec.special_ids.values(), *facts.special_ids.values()]
+    templates = map(read_template, filter(None, (spec.chat_template, facts.chat_template)))
+    written = {text for template in templates for text in (*template.strong, *template.weak)}
+    is_cut = (
+        spec.embedding_rows not in {None, size}
+        or any(id >= size for id in roles)
+        or not written.isdisjoint(reference[size:])
+        or bool(spec.merges and find_unmade(spec.merges, index_pieces(spec.tokens)) is None)
+    )
+    if is_cut or len(ids) < _MANY:
+        return ""
+    few = list_tokens(ids, reference)
+    return (
+        f"it has {len(ids):,} more added tokens after the last one here, such as {few}, and nothing here points to them"
+    )
+
+
+def has_other_embeddings(spec: TokenizerSpec, facts: Opened) -> str:
+    """Find tokens for which the model has no embeddings, or has some that are lost, as another model has them."""
+    if spec.embedding_rows is None:
+        return ""
+    few = f"the model has only {spec.embedding_rows:,} embeddings"
+    if ids := find_moved_beyond(spec, facts):
+        have = "has another id" if len(ids) == 1 else "have other ids"
+        return f"it has {list_tokens(ids, facts.pieces)}, which {have} in the model, and {few}"
+    if ids := find_used_beyond(spec, facts):
+        return f"its chats need {list_tokens(ids, facts.pieces)}, and {few}"
+    if ids := find_trained_beyond(spec, facts):
+        return f"it has {len(ids):,} more ordinary tokens, such as {list_tokens(ids, facts.pieces)}, and {few}"
+    if ids := find_lost_between(spec, facts):
+        lost = f"it lacks {list_tokens(ids, spec.tokens)}, which moves the tokens after"
+        return f"{lost}, and the model has an embedding for each token here"
+    return ""
+
+
+def _has_other_ends(spec: TokenizerSpec, reference: TokenizerSpec) -> bool:
+    """Whether BOS or EOS is the same id on both sides, with a name that the other side does not have."""
+    ends = {id for role in ("bos", "eos") if (id := spec.special_ids.get(role)) == reference.special_ids.get(role)}
+    return any(
+        id is not None
+        and id < min(len(spec.tokens), len(reference.tokens))
+        and spec.tokens[id] != reference.tokens[id]
+        and spec.tokens[id] not in reference.tokens
+        and reference.tokens[id] not in spec.tokens
+        for id in ends
+    )
