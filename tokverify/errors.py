@@ -54,10 +54,14 @@ class GoneError(TokverifyError):
     """
 
 
+class NotComparedError(Exception):
+    """Something about two tokenizers cannot be compared; the message says what, and why."""
+
+
 def answer_or(
     other: _Other, ask: Callable[_Arguments, _Answer], *args: _Arguments.args, **options: _Arguments.kwargs
 ) -> _Answer | _Other:
-    """Return what a side answers, or something else if it fails at that.
+    """Return what a side answers, or something else if it fails at that, or does not know it.
 
     Raises:
         GoneError: If it has stopped answering.
@@ -66,7 +70,7 @@ def answer_or(
         return ask(*args, **options)
     except GoneError:
         raise
-    except TokverifyError:
+    except (NotComparedError, TokverifyError):
         return other
 
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from tokverify.compare.digest import make_difference
 from tokverify.engine.encoder import Encoder
-from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.errors import EncodeError, NotComparedError, UnsupportedError
 from tokverify.report.finding import ERROR, WARNING
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.gguf.keys import ADD_BOS, ADD_EOS, ADD_SPACE_PREFIX
 from tokverify.text.wording import list_tokens
-from tokverify.texts.batch import NotComparedError
 
 if TYPE_CHECKING:
     from tokverify.tokenizer import Tokenizer

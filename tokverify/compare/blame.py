@@ -23,11 +23,11 @@ from tokverify.compare.contradiction import (
 from tokverify.compare.digest import make_difference
 from tokverify.compare.role_difference import find_end_differences
 from tokverify.compare.type_difference import find_type_differences
+from tokverify.errors import NotComparedError, answer_or
 from tokverify.report.finding import ERROR, WARNING
 from tokverify.report.run import NEARLY_ALL, CaseResult, Report
 from tokverify.report.tokenizer_difference import BLAME, Aspect, Origin, TokenizerDifference
 from tokverify.sources.gguf import keys
-from tokverify.texts.batch import NotComparedError
 from tokverify.tokenizer import Tokenizer, pieces_of
 
 ADVICE = "name another reference with -r, and leave the model as it is"
@@ -140,14 +140,11 @@ def compare_around(
     The list is empty if there is no contradiction about these tokens, or they are not known.
     """
     about = {each.subject: each for each in contradictions if each.is_done is not None}
-    if not about:
-        return []
-    try:
-        sides = affixes_of(actual), affixes_of(expected)
-    except NotComparedError:
+    left, right = (answer_or(None, affixes_of, side) if about else None for side in (actual, expected))
+    if left is None or right is None:
         return []
     found: list[tuple[list[int], list[int], Contradiction | None]] = []
-    for role, ours, theirs in zip(("bos", "eos"), *sides, strict=True):
+    for role, ours, theirs in zip(("bos", "eos"), left, right, strict=True):
         blame = about.get(role)
         found.append((ours, theirs, blame if blame and _agrees(actual, ours, blame) else None))
     return found

@@ -20,7 +20,7 @@ from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.special_text import EOG_TEXTS
-from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError, answer_or
+from tokverify.errors import TokverifyError, answer_or
 from tokverify.sources.config import (
     ROLES,
     added_tokens,
@@ -36,10 +36,10 @@ from tokverify.sources.config import (
 from tokverify.sources.huggingface.document import read_json, read_outline
 from tokverify.sources.huggingface.tables import tables_of
 from tokverify.sources.huggingface.vocabulary_files import read_vocabulary
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.sequence import group_values
 from tokverify.text.wording import list_items, list_tokens, plural, quote
-from tokverify.texts.batch import NotComparedError
+from tokverify.texts.batch import encode_plain
 from tokverify.texts.token_text import is_filler
 from tokverify.texts.vocabulary import types_of
 from tokverify.tokenizer import DocumentHolding, Tokenizer, path_of, pieces_of
@@ -172,12 +172,11 @@ def find_false_ends(expected: Tokenizer, contradictions: Iterable[Contradiction]
 def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> Iterator[Contradiction]:
     if not tokenizer.adds_special:
         return
-    try:
-        around = affixes_of(tokenizer)
-    except NotComparedError:
+    if (around := answer_or(None, affixes_of, tokenizer)) is None:
         return
-    named = _name_class(path, config)
-    always = _added_by_class(config, class_of(path)) if named else {}
+    implied = class_of(path)
+    named = _name_class(path, config, implied)
+    always = _added_by_class(config, implied) if named else {}
     obeys = _OBEYING.fullmatch(str(config.get("tokenizer_class"))) is not None
     for role, ids in zip(("bos", "eos"), around, strict=True):
         flag, text = config.get(f"add_{role}_token"), token_text(config.get(f"{role}_token"))
@@ -200,9 +199,9 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
             yield Contradiction(role, f"{_CONFIG} has {role}_token {quote(text)}, but the tokenizer adds {found}")
 
 
-def _name_class(path: Path, config: Mapping[str, Any]) -> str:
+def _name_class(path: Path, config: Mapping[str, Any], implied: str) -> str:
     """Quote what names the class of a reference; empty if nothing does, or only one that adds what its file says."""
-    name, implied = config.get("tokenizer_class"), class_of(path)
+    name = config.get("tokenizer_class")
     if name is not None:
         return f"{_CONFIG} has tokenizer_class {name}" if str(name).removesuffix("Fast") == implied else ""
     return f"config.json has model_type {model_type(path)}, whose class is {implied}" if implied else ""
@@ -259,10 +258,8 @@ def adds_space(tokenizer: Tokenizer, mark: str = ESCAPED_SPACE) -> bool | None:
     if isinstance(tokenizer, Encoder):
         # No flag makes BPE add one.
         return None if tokenizer.settings.family.is_bpe else tokenizer.settings.add_space_prefix
-    try:
-        pieces = list(map(tokenizer.piece, tokenizer.encode("a a", add_special=False, parse_special=False)))
-    except (BrokenFileError, EncodeError, UnsupportedError):
-        return None
+    ids = answer_or((), tokenizer.encode, "a a", add_special=False, parse_special=False)
+    pieces = list(map(tokenizer.piece, ids))
     return pieces[0].startswith(mark) if any(mark in piece for piece in pieces) else None
 
 
@@ -283,12 +280,9 @@ def _check_case(tokenizer: Tokenizer, config: Mapping[str, Any]) -> Iterator[Con
 
 def lowers_case(tokenizer: Tokenizer) -> bool | None:
     """Whether a tokenizer lowercases texts; None if that does not show."""
-    try:
-        upper, lower = (tokenizer.encode(text, add_special=False, parse_special=False) for text in ("A", "a"))
-    except (BrokenFileError, EncodeError, UnsupportedError):
-        return None
-    is_known = tokenizer.special_ids.get("unk") not in lower
-    return list(upper) == list(lower) if is_known else None
+    upper, lower = encode_plain(tokenizer, ["A", "a"])
+    is_known = upper is not None and lower is not None and tokenizer.special_ids.get("unk") not in lower
+    return upper == lower if is_known else None
 
 
 def _check_roles(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> Iterator[Contradiction]:
@@ -318,12 +312,7 @@ def _check_end(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> I
 
 def _check_added_tokens(tokenizer: Tokenizer, path: Path) -> Iterator[Contradiction]:
     configured = added_tokens(path)
-    if not configured:
-        return
-    try:
-        types = types_of(tokenizer)
-    except NotComparedError:
-        return
+    types = answer_or((), types_of, tokenizer) if configured else ()
     # A sentencepiece model may have any piece that others make special; a tokenizer.json lists those that are.
     special = _SPECIAL | {TokenType.UNDEFINED: False} if isinstance(tokenizer, DocumentHolding) else _SPECIAL
     differing = [
@@ -428,7 +417,7 @@ def _check_pieces(tokenizer: Tokenizer, path: Path) -> Iterator[Contradiction]:
     model = model_beside(path)
     if model is None or not isinstance(tokenizer, DocumentHolding):
         return
-    theirs, pieces, named = _read_pieces(model, model.stat().st_mtime_ns), pieces_of(tokenizer), added_tokens(path)
+    theirs, pieces, named = read_beside(model).tokens, pieces_of(tokenizer), added_tokens(path)
     differing = [
         id
         for id, (piece, text) in enumerate(zip(pieces, theirs, strict=False))
@@ -441,9 +430,18 @@ def _check_pieces(tokenizer: Tokenizer, path: Path) -> Iterator[Contradiction]:
         yield _contradict_ids(differing, {id: theirs[id] for id in differing}, model.name, pieces)
 
 
+def read_beside(model: Path) -> TokenizerSpec:
+    """Read the sentencepiece model beside a tokenizer.json, once until it changes.
+
+    Raises:
+        TokverifyError: If it cannot be read.
+    """
+    return _read_changed(model, model.stat().st_mtime_ns)
+
+
 # `fix` compares with the same reference many times.
 @lru_cache(maxsize=1)
-def _read_pieces(model: Path, changed: int) -> Sequence[str]:  # noqa: ARG001 - to read it again if it has changed
+def _read_changed(model: Path, changed: int) -> TokenizerSpec:  # noqa: ARG001 - to read it again if it has changed
     from tokverify.sources.sentencepiece.reader import read_spec
 
-    return read_spec(model).tokens
+    return read_spec(model)

@@ -15,13 +15,13 @@ from tokverify.compare.template_difference import ends_turns, has_generation_con
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import EOG_TEXTS
+from tokverify.errors import NotComparedError, answer_or
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import BLAME, Aspect, Origin, TokenizerDifference
 from tokverify.sources.config import find_left_out, special_texts
 from tokverify.sources.gguf.keys import SPECIAL_IDS
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
-from tokverify.texts.batch import NotComparedError
 from tokverify.texts.token_text import is_filler, is_marker
 from tokverify.tokenizer import Declaring, EndListing, GenerationEnds, RoleListing, Tokenizer, path_of
 
@@ -171,10 +171,7 @@ def _both_begin(actual: Tokenizer, expected: Tokenizer, bos: int) -> bool:
     spec = actual.declared_spec() if isinstance(actual, Declaring) else None
     if spec is None or any(_BOS_VARIABLE.search(template) for template in spec.templates.values()):
         return False
-    try:
-        return all(affixes_of(side)[0] == [bos] for side in (actual, expected))
-    except NotComparedError:
-        return False
+    return answer_or(False, lambda: all(affixes_of(side)[0] == [bos] for side in (actual, expected)))
 
 
 def _role_difference(role: str, severity: Severity, message: str, ids: list[int], facts: object) -> TokenizerDifference:

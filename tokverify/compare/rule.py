@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from tokverify.compare.digest import digest_finding
 from tokverify.compare.subject import NotEvaluatedError, Subject
+from tokverify.errors import NotComparedError
 from tokverify.report.audit import ManualSection, RuleManual
 from tokverify.report.finding import Finding, Severity
 from tokverify.report.tokenizer_difference import TokenizerDifference
-from tokverify.texts.batch import NotComparedError
 
 if TYPE_CHECKING:
     Check = Callable[[Subject], Iterable[Finding]]

@@ -19,12 +19,11 @@ from tokverify.compare.role_difference import find_end_differences, find_role_di
 from tokverify.compare.template_difference import find_template_difference
 from tokverify.compare.type_difference import find_left_out_types, find_type_differences, find_unmatched_tokens
 from tokverify.compare.unread_key import find_unread
-from tokverify.errors import GoneError, TokverifyError
+from tokverify.errors import GoneError, NotComparedError, TokverifyError
 from tokverify.report.finding import WARNING
 from tokverify.report.run import CaseResult, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.text.wording import plural
-from tokverify.texts.batch import NotComparedError
 from tokverify.tokenizer import Tokenizer, why_hidden
 
 

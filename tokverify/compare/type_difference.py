@@ -11,13 +11,14 @@ from tokverify.compare.digest import make_difference
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Ranking
 from tokverify.engine.special_text import BYTE_PIECE, is_converted_control, is_converted_sentinel
+from tokverify.errors import answer_or
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import BLAME, Aspect, Origin, TokenizerDifference
 from tokverify.sources.config import find_left_out
 from tokverify.sources.gguf.keys import TYPES
 from tokverify.spec import TokenType, TokenTypes
 from tokverify.text.wording import list_tokens, plural
-from tokverify.texts.batch import NotComparedError, Queries
+from tokverify.texts.batch import Queries
 from tokverify.texts.matching_text import find_alike
 from tokverify.texts.token_text import is_filler, is_marker
 from tokverify.texts.unmade_token import never_made
@@ -109,7 +110,7 @@ def find_unmatched_tokens(actual: Tokenizer, expected: Tokenizer) -> Iterator[To
 
     No case need contain them, and their texts need not look special, such as `>>TITLE<<`.
     """
-    if not isinstance(actual, Encoder) or _knows_types(expected):
+    if not isinstance(actual, Encoder) or answer_or(None, types_of, expected) is not None:
         return
     pieces = actual.settings.pieces
     ids = never_made(actual.spec, actual.settings)[:_MOST_ASKED]
@@ -138,14 +139,6 @@ def _describe_ordinary(ids: Sequence[int], pieces: Sequence[str], rest: str, fac
     are = "is an ordinary token" if len(ids) == 1 else "are each an ordinary token"
     message = f"{plural(len(ids), 'token')} {are} in the model{rest}: {list_tokens(ids, pieces)}"
     return make_difference(Aspect.TYPES, ERROR, message, ids, facts=[_Class.ORDINARY.name, fact], keys=(TYPES,))
-
-
-def _knows_types(tokenizer: Tokenizer) -> bool:
-    try:
-        types_of(tokenizer)
-    except NotComparedError:
-        return False
-    return True
 
 
 @runtime_checkable

@@ -157,10 +157,6 @@ def combine(failures: Sequence[Failure]) -> Failure:
     return UnsupportedError(f"neither side can encode this text: {'; '.join(map(str, failures))}")
 
 
-class NotComparedError(Exception):
-    """Something about two tokenizers cannot be compared; the message says what, and why."""
-
-
 class Queries:
     """Encodes texts with a tokenizer, and counts the encodings."""
 

@@ -10,10 +10,9 @@ from operator import ne, or_
 from tokverify.engine.joined_strings import JoinedStrings, find_differing
 from tokverify.engine.piece_index import index_pieces
 from tokverify.engine.special_text import BYTE_SPELLINGS
-from tokverify.errors import GoneError, TokverifyError
+from tokverify.errors import GoneError, NotComparedError, TokverifyError, answer_or
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.spec import TokenType, TokenTypes, ids_of_type
-from tokverify.texts.batch import NotComparedError
 from tokverify.tokenizer import BytesListing, Declaring, Tokenizer, TypeListing, pieces_of, why_hidden
 
 _TYPES = {type.value: type for type in TokenType if type is not TokenType.UNDEFINED}
@@ -102,19 +101,14 @@ def _mark_unused(pieces: list[PieceDifference], actual: Tokenizer, expected: Tok
     """Mark the tokens that only one side has and that it declares as unused."""
     has_extra = any(piece.expected is None for piece in pieces)
     has_missing = any(piece.actual is None for piece in pieces)
-    unused = (_unused_ids(actual) if has_extra else frozenset(), _unused_ids(expected) if has_missing else frozenset())
+    sides = ((actual, has_extra), (expected, has_missing))
+    types = [answer_or(None, types_of, side) if is_asked else None for side, is_asked in sides]
+    unused = [frozenset(ids_of_type(each, TokenType.UNUSED)) for each in types]
     for piece in pieces:
         if piece.actual is not None and piece.expected is not None:
             yield piece
         else:
             yield replace(piece, is_unused=piece.id in unused[piece.actual is None])
-
-
-def _unused_ids(tokenizer: Tokenizer) -> frozenset[int]:
-    try:
-        return frozenset(ids_of_type(types_of(tokenizer), TokenType.UNUSED))
-    except NotComparedError:
-        return frozenset()
 
 
 def _find_other_roles(actual: Mapping[str, int], expected: Mapping[str, int]) -> dict[str, tuple[int, int]]:

@@ -12,9 +12,9 @@ from tokverify.compare.role_name import BEGINNING, ENDING, PART_BEGINNINGS, ROLE
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
 from tokverify.engine.family import Settings
+from tokverify.errors import NotComparedError
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding, Severity
 from tokverify.text.wording import quote
-from tokverify.texts.batch import NotComparedError
 
 
 @rule(code="TV121", name="borrowed-token", severity=ERROR)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tokverify.compare.contradiction import adds_space, find_contradictions, find_other_vocabularies, model_beside
+from tokverify.compare.contradiction import (
+    adds_space,
+    find_contradictions,
+    find_other_vocabularies,
+    model_beside,
+    read_beside,
+)
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.report.finding import WARNING, Finding
@@ -112,9 +118,7 @@ def _check_dropout(subject: Subject) -> Iterator[Finding]:
 
 
 def _check_prefix(subject: Subject, path: Path) -> Iterator[Finding]:
-    from tokverify.sources.sentencepiece.reader import read_spec
-
-    model = read_spec(path)
+    model = read_beside(path)
     if bool(adds_space(subject.expected)) != model.add_space_prefix:
         declared = str(model.add_space_prefix).lower()
         message = f"{path.name} has add_dummy_prefix {declared}, but tokenizer.json does the opposite"

@@ -10,12 +10,11 @@ from typing import Any
 from tokverify.compare.diff.parts.document import read_stages
 from tokverify.compare.diff.version import Version, naming_side
 from tokverify.engine.piece_index import index_pieces
-from tokverify.errors import EncodeError
+from tokverify.errors import EncodeError, answer_or
 from tokverify.report.diff import Part, PartChange
 from tokverify.sources.config import chat_templates
 from tokverify.spec import TokenType, ids_of_type
 from tokverify.text.wording import plural
-from tokverify.texts.batch import NotComparedError
 from tokverify.texts.vocabulary import types_of
 from tokverify.tokenizer import EndListing, Tokenizer, pieces_of
 
@@ -131,10 +130,8 @@ class SpecialTokens:
 
 def find_control_ids(tokenizer: Tokenizer) -> frozenset[int] | None:
     """Return the ids of the control tokens; None if they are not known."""
-    try:
-        return frozenset(ids_of_type(types_of(tokenizer), TokenType.CONTROL))
-    except NotComparedError:
-        return None
+    types = answer_or(None, types_of, tokenizer)
+    return None if types is None else frozenset(ids_of_type(types, TokenType.CONTROL))
 
 
 def _list_roles(tokenizer: Tokenizer) -> frozenset[int]:

@@ -8,9 +8,9 @@ from tokverify.compare.affix import affixes_of, cannot_add
 from tokverify.compare.limits.limit import Counterfactual, limit
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
+from tokverify.errors import answer_or
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
-from tokverify.texts.batch import NotComparedError
 
 
 @limit(code="TL018", name="several-affixes", origin=Origin.RUNTIME, severity=WARNING)
@@ -34,9 +34,8 @@ def several_affixes(sides: Sides) -> Iterator[Counterfactual]:
     expected = sides.facts.tokenizer
     if expected is None or sides.settings.family.splits_words:
         return
-    try:
-        ours, theirs = affixes_of(sides.encoder), affixes_of(expected)
-    except NotComparedError:
+    ours, theirs = (answer_or(None, affixes_of, side) for side in (sides.encoder, expected))
+    if ours is None or theirs is None:
         return
     lacking = [cannot_add(*side) for side in zip(ours, theirs, strict=True)]
     if any(lacking) and all(lacks or a == b for lacks, a, b in zip(lacking, ours, theirs, strict=True)):
