@@ -96,9 +96,16 @@ def ids_of_type(types: Iterable[int] | None, *wanted: TokenType) -> list[int]:
     codes = bytes(type.value for type in wanted)
     if isinstance(types, TokenTypes):
         if sum(map(types.values.count, codes)) < len(types) // _FEW:
-            return [match.start() for match in re.finditer(b"[%b]" % re.escape(codes), types.values)]
+            return find_bytes(types.values, codes)
         types = types.values
     return list(compress(count(), map(frozenset(codes).__contains__, types or ())))
+
+
+def find_bytes(data: bytes | bytearray, wanted: Iterable[int]) -> list[int]:
+    """Return in ascending order the places of bytes; fast if most bytes are others."""
+    # subtle: a search for one byte takes a tenth of the time of one for any of several.
+    found = (re.finditer(re.escape(bytes([byte])), data) for byte in wanted)
+    return sorted(match.start() for matches in found for match in matches)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from tokverify.engine.special_text import (
     FIM_TEXTS,
 )
 from tokverify.errors import BrokenFileError
-from tokverify.spec import TokenType, TokenTypes
+from tokverify.spec import TokenType, TokenTypes, find_bytes
 from tokverify.text.utf8 import find_not_utf8
 from tokverify.text.wording import short_repr
 
@@ -146,7 +146,7 @@ class Attributes:
         Raises:
             BrokenFileError: If there is such a token; `refuses` decides by its piece.
         """
-        for id in find_all(self.values, Attribute.BYTE.value):
+        for id in find_bytes(self.values, [Attribute.BYTE.value]):
             if refuses(self._pieces[id]):
                 raise BrokenFileError(
                     f"token {id} {short_repr(self._pieces[id])} is typed BYTE; llama.cpp aborts on such a file"
@@ -214,8 +214,7 @@ def _attributes_of(types: Sequence[int]) -> bytearray:
 
 def find_bits(attributes: bytes | bytearray, wanted: int) -> list[int]:
     """Return in ascending order the ids of the tokens with at least one of these attributes."""
-    kinds = [attribute for attribute in kinds_of(attributes) if attribute & wanted]
-    return sorted(id for attribute in kinds for id in find_all(attributes, attribute))
+    return find_bytes(attributes, [attribute for attribute in kinds_of(attributes) if attribute & wanted])
 
 
 def kinds_of(attributes: bytes | bytearray) -> set[int]:
@@ -226,16 +225,6 @@ def kinds_of(attributes: bytes | bytearray) -> set[int]:
         kinds.add(rest[0])
         rest = rest.translate(None, rest[:1])
     return kinds
-
-
-def find_all(values: Sequence[int], wanted: int) -> list[int]:
-    """Return the indexes of a value; fast if most values are others."""
-    found = []
-    start = 0
-    for _ in range(values.count(wanted)):
-        found.append(values.index(wanted, start))
-        start = found[-1] + 1
-    return found
 
 
 def find_ids(ids: Mapping[str, int], texts: Sequence[str]) -> list[int]:

@@ -151,12 +151,12 @@ def _read_model(data: bytes, source: str) -> Mapping[str, Any]:
     return model
 
 
-def normalize_stages(outline: Mapping[str, Any], source: str) -> dict[str, Any]:
+def normalize_stages(outline: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a tokenizer.json, its stages as this version of the library writes them.
 
     Earlier versions wrote fewer options, which have the same values when they are read.
     """
-    written: dict[str, Any] = json.loads(_load(outline, source).to_str())
+    written: dict[str, Any] = json.loads(_load(outline, "tokenizer.json").to_str())
     return {**outline, **{name: written[name] for name in STAGES}}
 
 

@@ -43,7 +43,7 @@ def compare_stages(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[P
 
 
 def _list_stages(document: Mapping[str, Any]) -> dict[str, str | None]:
-    stages = normalize_stages(document, "tokenizer.json")
+    stages = normalize_stages(document)
     # An option of a model that is off may be left out. 0 is the id of a token.
     model = {
         key: value
