@@ -434,3 +434,29 @@ def test_bos_that_the_reference_adds_without_naming_it_is_no_error(tmp_path: Pat
     subject = against(spec, bpe_json(BPE, post_processor={**ROBERTA, "cls": ["<|im_end|>", 261]}), tmp_path)
     (found,) = (each for each in findings("TV121", subject) if each.keys == ("tokenizer.ggml.bos_token_id",))
     assert found.severity is INFO
+
+
+def test_a_piece_that_a_sentencepiece_model_defines_is_tried_in_texts(tmp_path: Path):
+    path = tmp_path / "tokenizer.model"
+    rules = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False, "user_defined_symbols": "[x],[y]"}
+    path.write_bytes(train_model(vocab_size=330, model_type="bpe", byte_fallback=True, **rules))
+    subject = Subject(Declaration(spec=read_sentencepiece(path)), OpenedReference(open_reference(path)))
+    (found,) = findings("TV202", subject)
+    assert (found.severity, found.ids) == (WARNING, (3, 4))
+    assert 'encoded differently: 3 "[x]", 4 "[y]"; "[x]" is [3]' in found.message
+    assert found.message.endswith("before it normalizes them (TL013)")
+
+
+def test_a_token_that_another_one_overlaps_is_tried_in_texts(tmp_path: Path):
+    """llama.cpp matches the longest token of a text first, and the reference the one that begins first."""
+    spec = replace(BPE, tokens=[*BPE.tokens, "a<"], types=[*BPE.types, TokenType.USER_DEFINED.value])
+    (found,) = findings("TV202", against(spec, bpe_json(spec), tmp_path))
+    assert (found.severity, found.ids) == (INFO, (260, 261, 262))
+    assert "3 tokens added on both sides but matched differently in a text" in found.message
+    assert "(TL008)" in found.message
+
+
+def test_a_space_that_only_the_sentencepiece_model_beside_a_reference_adds_is_reported(tmp_path: Path):
+    (tmp_path / "tokenizer.model").write_bytes(train_model(vocab_size=330, model_type="bpe", byte_fallback=True))
+    messages = [found.message for found in findings("TV208", against(BPE, bpe_json(BPE), tmp_path))]
+    assert "tokenizer.model has add_dummy_prefix true, but tokenizer.json does the opposite" in messages
