@@ -46,11 +46,13 @@ def encode_both(subject: Subject, text: str) -> tuple[list[int], list[int]]:
 
 def find_differing(subject: Subject, texts: Iterable[str]) -> str | None:
     """Return the first text that the two sides encode differently, or None."""
-    for text in texts:
-        actual, expected = encode_both(subject, text)
-        if actual != expected:
-            return text
-    return None
+    return next((text for text in texts if is_encoded_differently(subject, text)), None)
+
+
+def is_encoded_differently(subject: Subject, text: str) -> bool:
+    """Whether the two sides can encode a text, and do so differently."""
+    actual, expected = encode_both(subject, text)
+    return actual != expected
 
 
 def judge(subject: Subject, texts: Iterable[str]) -> tuple[Severity, str]:

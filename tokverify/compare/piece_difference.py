@@ -23,11 +23,16 @@ from tokverify.spec import ADDED_TYPES, TokenizerSpec, TokenType
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.visible import visible
 from tokverify.text.wording import list_items, list_tokens, plural, quote
+from tokverify.texts.batch import Queries
+from tokverify.texts.frame import pack_texts
 from tokverify.texts.token_text import PADDING, is_filler, is_padded, is_padding
 from tokverify.tokenizer import NameSupplying, Tokenizer, lists_no_special_tokens, path_of
 
 _SHOWN, _SHOWN_MOVED = 5, 2
 _MOST_DAMAGED = 100
+_MOST_PACKS = 16
+"""If more texts of many tokens differ, another fault than exchanged tokens does that, and the cases show it."""
+_BEFORE = "a\n"
 """The most tokens whose bytes are worth looking at: of more, some are not UTF-8 anyway."""
 _ASPECTS: Mapping[Aspect, tuple[Severity, str, str]] = {
     Aspect.BYTES: (ERROR, "represents a different token", "represent different tokens"),
@@ -270,3 +275,37 @@ def _show(piece: PieceDifference) -> str:
     if len(texts) > 1 and texts[0] == texts[1]:
         return f"{piece.id} {texts[0]} (other bytes)"
     return f"{piece.id} {', not '.join(texts)}"
+
+
+def find_exchanged_pieces(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
+    """Yield the tokens whose own texts the reference encodes to one other token, whose text is another one here, too.
+
+    No case need contain them. A normalizer of the reference also leads to other tokens, but not from these to others.
+    """
+    if not isinstance(actual, Encoder):
+        return
+    texts = {text: id for id, data in enumerate(actual.bytes_of_tokens()) if (text := from_utf8(data))}
+    ours, theirs = Queries(actual), Queries(expected)
+    packs = list(pack_texts(text for text in texts if text.strip()))
+    joined = ["\n".join(pack) for pack in packs]
+    encodings = zip(packs, ours.encode_all(joined), theirs.encode_all(joined), strict=True)
+    differing = [pack for pack, left, right in encodings if right is not None and left != right]
+    if len(differing) > _MOST_PACKS:
+        return
+    # At the beginning of a text, there may be a space.
+    alone = [f"{_BEFORE}{text}" for pack in differing for text in pack]
+    answers = zip(alone, ours.encode_all(alone), theirs.encode_all(alone), strict=True)
+    moved = {
+        left[-1]: right[-1]
+        for text, left, right in answers
+        if left and right and left[:-1] == right[:-1] and left[-1] == texts[text.removeprefix(_BEFORE)] != right[-1]
+    }
+    ids = sorted(moved.keys() & moved.values())
+    if ids:
+        message = (
+            f"{plural(len(ids), 'token')} {'is' if len(ids) == 1 else 'are'} encoded to the ids of others by the"
+            f" reference, as if their texts were exchanged: {list_tokens(ids, actual.settings.pieces)}"
+        )
+        yield make_difference(
+            Aspect.BYTES, ERROR, message, ids, facts=[(id, moved.get(id)) for id in ids], keys=(TOKENS,)
+        )

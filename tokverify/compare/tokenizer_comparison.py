@@ -10,10 +10,9 @@ from tokverify.compare.affix import find_affix_differences
 from tokverify.compare.blame import blame_reference
 from tokverify.compare.contradiction import Contradiction, contradicted_tokens
 from tokverify.compare.digest import make_difference
-from tokverify.compare.exchanged_piece import find_exchanged_pieces
 from tokverify.compare.normalized_match import find_normalized_matches
 from tokverify.compare.opened import Opened
-from tokverify.compare.piece_difference import find_piece_differences
+from tokverify.compare.piece_difference import find_exchanged_pieces, find_piece_differences
 from tokverify.compare.ranking_difference import find_ranking_differences
 from tokverify.compare.role_difference import find_end_differences, find_role_differences
 from tokverify.compare.template_difference import find_template_difference

@@ -438,7 +438,11 @@ def test_bos_that_the_reference_adds_without_naming_it_is_no_error(tmp_path: Pat
 
 def test_a_piece_that_a_sentencepiece_model_defines_is_tried_in_texts(tmp_path: Path):
     path = tmp_path / "tokenizer.model"
-    rules = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False, "user_defined_symbols": "[x],[y]"}
+    rules = {
+        "normalization_rule_name": "identity",
+        "remove_extra_whitespaces": False,
+        "user_defined_symbols": "[x],[y]",
+    }
     path.write_bytes(train_model(vocab_size=330, model_type="bpe", byte_fallback=True, **rules))
     subject = Subject(Declaration(spec=read_sentencepiece(path)), OpenedReference(open_reference(path)))
     (found,) = findings("TV202", subject)

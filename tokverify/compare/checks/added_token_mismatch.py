@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
 from tokverify.compare.behavior import encode_both, find_differing, judge, require_parsing
 from tokverify.compare.repair import FIX
@@ -64,24 +64,24 @@ def _check_user_defined(subject: Subject) -> Iterator[Finding]:
     types, pieces = subject.declared.types or (), subject.settings.pieces
     ids = ids_of_type(types[: len(pieces)], TokenType.USER_DEFINED)
     matched = [id for id in ids if subject.settings.attributes[id] & _MATCHED]
-    wrong = [id for id in matched[:_MOST_TRIED] if find_differing(subject, _contexts(subject, id))]
+    tried = {id: find_differing(subject, _contexts(subject, id)) for id in matched[:_MOST_TRIED]}
+    wrong = {id: text for id, text in tried.items() if text is not None}
     # Other readers of the same model, too, treat what looks like a special token as one.
-    markers = [id for id in wrong if is_marker(pieces[id])]
-    for most, found in ((ERROR, sorted({*wrong} - {*markers})), (WARNING, markers)):
+    markers = {id: text for id, text in wrong.items() if is_marker(pieces[id])}
+    for most, found in ((ERROR, {id: wrong[id] for id in wrong if id not in markers}), (WARNING, markers)):
         if found:
             yield _report_user_defined(subject, most, found)
 
 
-def _report_user_defined(subject: Subject, most: Severity, ids: Sequence[int]) -> Finding:
-    texts = [find_differing(subject, _contexts(subject, id)) or "" for id in ids]
-    severity, reason = judge(subject, texts)
-    text = texts[0]
+def _report_user_defined(subject: Subject, most: Severity, found: Mapping[int, str]) -> Finding:
+    severity, reason = judge(subject, found.values())
+    text = next(iter(found.values()))
     actual, expected = encode_both(subject, text)
     message = (
-        f"texts around {plural(len(ids), 'token')} that the reference defines are encoded differently: "
-        f"{list_tokens(ids, subject.settings.pieces)}; {quote(text)} is {actual}, but {expected} in the reference"
+        f"texts around {plural(len(found), 'token')} that the reference defines are encoded differently: "
+        f"{list_tokens([*found], subject.settings.pieces)}; {quote(text)} is {actual}, but {expected} in the reference"
     )
-    return Finding(min(severity, most), message + reason, ids=tuple(ids))
+    return Finding(min(severity, most), message + reason, ids=tuple(found))
 
 
 def _check_matching(subject: Subject) -> Iterator[Finding]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import takewhile
 
-from tokverify.compare.behavior import encode_both, find_effect, judge, probes
+from tokverify.compare.behavior import find_effect, is_encoded_differently, judge, probes
 from tokverify.compare.pre_tokenization import (
     SplitDifference,
     find_agreeing_names,
@@ -78,7 +79,7 @@ def _check_splits(subject: Subject) -> Iterator[Finding]:
     others = find_split_differences(subject)
     if not others:
         return
-    harmful = [other for other in others if _is_encoded_differently(subject, other.text)]
+    harmful = [other for other in others if is_encoded_differently(subject, other.text)]
     if not harmful:
         message = f"the reference splits {plural(len(others), 'probe text')} differently, with the same ids: "
         yield Finding(INFO, message + _render(others[0]), keys=(PRE,))
@@ -94,20 +95,9 @@ def _check_splits(subject: Subject) -> Iterator[Finding]:
     yield Finding(severity, message, keys=(PRE,), repair=repair)
 
 
-def _is_encoded_differently(subject: Subject, text: str) -> bool:
-    actual, expected = encode_both(subject, text)
-    return actual != expected
-
-
 def _render(other: SplitDifference) -> str:
-    at = next(
-        (
-            index
-            for index, (ours, theirs) in enumerate(zip(other.actual, other.expected, strict=False))
-            if ours != theirs
-        ),
-        min(len(other.actual), len(other.expected)),
-    )
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(other.actual, other.expected, strict=False))
+    at = len(list(alike))
     ours, theirs = (" | ".join(pre_tokens[at : at + 3]) for pre_tokens in (other.actual, other.expected))
     return f"{quote(other.text)} is split into {quote(ours)}, but {quote(theirs)} in the reference"
 
@@ -125,7 +115,7 @@ def _check_splits_of_reference(subject: Subject) -> Iterator[Finding]:
     harmless = subject.settings.family.equivalent_pre_tokenizers
     types = [stage["type"] for stage in subject.document.pre_tokenizer if stage["type"] not in harmless]
     split = [text for text in (probes() if types else ()) if _is_split(subject, text)]
-    harmful = [text for text in split if _is_encoded_differently(subject, text)]
+    harmful = [text for text in split if is_encoded_differently(subject, text)]
     if harmful:
         message = (
             f"the reference splits texts ({', '.join(types)}) and the model {subject.spec.model} does not: "
