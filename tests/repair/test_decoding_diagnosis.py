@@ -1,5 +1,6 @@
 """Diagnose ids that are equal and decode differently."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,6 +84,25 @@ def test_a_single_fault_is_diagnosed(right, wrong, sentence, count):
     changed, intact = Encoder(result.changes[0].transform(wrong)), Encoder(right)
     ids = range(len(right.tokens))
     assert [changed.token_bytes(id) for id in ids] == [intact.token_bytes(id) for id in ids]
+
+
+def test_a_pre_tokenizer_that_cleans_up_spaces_is_replaced_by_one_that_does_not():
+    """As trillion, which splits texts as GPT-2 does, beside a server that has loaded the right file."""
+
+    class Served(Encoder):
+        """Decodes as `llama_detokenize` does."""
+
+        decodes_as_llama_cpp = True
+
+        def decode(self, ids: Sequence[int], *, clean_up: bool = True) -> bytes:
+            return super().decode(ids, clean_up=clean_up)
+
+    wrong = replace(BPE, pre="trillion")
+    actual, expected = Encoder(wrong), Served(replace(BPE, pre="gpt-2"), "right")
+    report = verify_tokenizers(actual, expected, [Case(id="x", suite="s", text="a .")])
+    assert count_decode_differences(report) == 1
+    (change,) = diagnose(wrong, Opened(expected), report.results, encoder=actual).changes
+    assert change.transform(wrong) == replace(wrong, pre="gpt-2")
 
 
 def test_differing_ids_are_explained_before_decoding():
