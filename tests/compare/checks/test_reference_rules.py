@@ -464,3 +464,12 @@ def test_a_space_that_only_the_sentencepiece_model_beside_a_reference_adds_is_re
     (tmp_path / "tokenizer.model").write_bytes(train_model(vocab_size=330, model_type="bpe", byte_fallback=True))
     messages = [found.message for found in findings("TV208", against(BPE, bpe_json(BPE), tmp_path))]
     assert "tokenizer.model has add_dummy_prefix true, but tokenizer.json does the opposite" in messages
+
+
+def test_a_reference_that_splits_texts_although_its_model_does_not_is_an_error(tmp_path: Path):
+    spec = good_bert()
+    stages = [{"type": "BertPreTokenizer"}, {"type": "Digits", "individual_digits": True}]
+    splitting = {**bert_json(spec, lowercase=False), "pre_tokenizer": {"type": "Sequence", "pretokenizers": stages}}
+    (found,) = findings("TV204", against(spec, splitting, tmp_path))
+    assert found.severity is ERROR
+    assert "the reference splits texts (Digits) and the model bert does not" in found.message
