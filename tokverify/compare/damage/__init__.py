@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tokverify.compare.damage.lost_merges import find_lost_merges
 from tokverify.compare.damage.lost_pattern import (
     find_foreign_pattern,
     find_lost_pattern,
@@ -21,8 +20,7 @@ from tokverify.compare.damage.lost_setting import (
     find_lost_fallback,
     find_lost_spaces,
 )
-from tokverify.compare.damage.lost_token import find_lost_tokens
-from tokverify.compare.damage.lost_type import find_lost_types
+from tokverify.compare.damage.lost_token import find_lost_merges, find_lost_tokens, find_lost_types
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.report.tokenizer_difference import TokenizerDifference

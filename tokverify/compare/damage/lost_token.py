@@ -1,4 +1,4 @@
-"""Find out that a reference no longer produces its own tokens."""
+"""Find out that a reference no longer produces its own tokens, or has lost their merges or their types."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from itertools import pairwise, starmap
 from operator import le
 
 from tokverify.compare.damage.difference import LEAST, LEAST_SHARE, OPPOSED, damage_difference
+from tokverify.compare.marker import read_template
 from tokverify.compare.opened import Opened
+from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.normalizer import ESCAPED_SPACE
@@ -22,11 +24,12 @@ from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import encode_plain
-from tokverify.tokenizer import Tokenizer, why_hidden
+from tokverify.tokenizer import PatternHolding, Tokenizer, why_hidden
 
 _MOST = 2_000
 """At most this many tokens are encoded alone; of more, an even sample."""
 _SHOWN_MERGES = 3
+_NORMAL = Attribute.NORMAL.value
 _SUSPICIOUS_SHARE = 0.01
 """The share of tokens that must be lost if the stages are suspicious, too.
 
@@ -196,3 +199,49 @@ def _explain_splits(facts: Opened) -> str:
         "its pre-tokenizer has no Split and splits texts as GPT-2 does (ByteLevel with use_regex), which is what"
         " transformers saves if it loads the tokenizer with the wrong class"
     )
+
+
+def find_lost_merges(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that no merge makes many tokens of a reference which looks up whole pre-tokens, and the model's merges do.
+
+    All of its tokens still come back as themselves.
+    """
+    # Ranks have no merges that could be missing, and to find those that they stand for takes long.
+    has_merges = facts.ignore_merges and not isinstance(facts.tokenizer, PatternHolding)
+    ranking = facts.ranking if has_merges else None
+    if ranking is None or not ranking.merges or not isinstance(actual, Encoder) or not actual.settings.family.is_bpe:
+        return
+    merges = actual.spec.merges or ()
+    if len(merges) <= len(ranking.merges):
+        return
+    ours, theirs = set(pieces_made_by(merges)), set(pieces_made_by(ranking.merges))
+    pieces = enumerate(zip(actual.settings.pieces, facts.pieces, strict=False))
+    lost = [id for id, (piece, other) in pieces if piece == other and piece in ours and piece not in theirs]
+    if len(lost) >= max(LEAST, LEAST_SHARE * len(facts.pieces), OPPOSED * len(theirs - ours)):
+        message = (
+            f"merges are missing (it has {len(ranking.merges):,}), and so none of them makes"
+            f" {plural(len(lost), 'token')} of its own, such as {list_tokens(lost, facts.pieces)}, which those of the"
+            " model make"
+        )
+        yield damage_difference(message, lost)
+
+
+def find_lost_types(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that a reference splits tokens that its own chat template writes, and the model does not.
+
+    Another program may have converted the same model without the types of added tokens.
+    """
+    reference = facts.tokenizer
+    if not isinstance(actual, Encoder) or not isinstance(reference, Encoder):
+        return
+    ours, theirs = actual.settings, reference.settings
+    written = read_template(reference.spec.chat_template).strong
+    ids = [theirs.ids[text] for text in written if text in theirs.ids and ours.ids.get(text) == theirs.ids[text]]
+    lost = [
+        id
+        for id in ids
+        if theirs.attributes[id] == _NORMAL != ours.attributes[id] and id not in reference.encode(theirs.pieces[id])
+    ]
+    if lost:
+        message = f"its chat template writes {list_tokens(lost, theirs.pieces)}, which it types NORMAL, and so splits"
+        yield damage_difference(message, lost)
