@@ -473,3 +473,12 @@ def test_a_reference_that_splits_texts_although_its_model_does_not_is_an_error(t
     (found,) = findings("TV204", against(spec, splitting, tmp_path))
     assert found.severity is ERROR
     assert "the reference splits texts (Digits) and the model bert does not" in found.message
+
+
+def test_tokens_around_a_text_are_repaired_by_a_flag_or_an_id(tmp_path: Path):
+    begins_with_261 = bpe_json(BPE, post_processor={**ROBERTA, "cls": ["<|im_end|>", 261]})
+    begins_with_260 = replace(BPE, special_ids={"bos": 260, "eos": 261}, add_bos=True, add_eos=True)
+    (flag,) = findings("TV206", gguf(add_bos=True)(tmp_path))
+    (id,) = findings("TV206", against(begins_with_260, begins_with_261, tmp_path))
+    assert flag.repair == "gguf-set-metadata --force MODEL tokenizer.ggml.add_bos_token ''"
+    assert id.repair == "gguf-new-metadata --special-token-by-id bos 261 MODEL FIXED"

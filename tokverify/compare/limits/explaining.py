@@ -159,11 +159,9 @@ class Explainer:
         encoder = self._encoder(chosen)
         if encoder is None:
             return None
-        try:
-            ids = encoder.encode(target.text, add_special=target.add_special, parse_special=target.parse_special)
-        except TokverifyError:
-            return None
-        return tuple(ids)
+        options = {"add_special": target.add_special, "parse_special": target.parse_special}
+        ids = answer_or(None, encoder.encode, target.text, **options)
+        return None if ids is None else tuple(ids)
 
     def _encoder(self, chosen: _Chosen) -> Encoder | None:
         if not chosen:
@@ -184,10 +182,7 @@ class Explainer:
 
 def _normalize(deviation: Deviation, text: str) -> str:
     """Return what a deviation makes of a text before anything else; the text itself if it fails."""
-    try:
-        return reduce(lambda done, normalize: normalize(done), deviation.normalizers, text)
-    except TokverifyError:
-        return text
+    return answer_or(text, lambda: reduce(lambda done, normalize: normalize(done), deviation.normalizers, text))
 
 
 def _combine(applicable: Sequence[_Candidate], encode: _Encode, *, is_long: bool) -> Iterator[_Chosen]:
