@@ -1,4 +1,4 @@
-"""Report the ids whose tokens differ: other bytes, tokens that only one side has, and padding."""
+"""Report the ids whose tokens differ: other bytes, tokens that only one side has, padding, and exchanged ones."""
 
 from __future__ import annotations
 
@@ -280,7 +280,8 @@ def _show(piece: PieceDifference) -> str:
 def find_exchanged_pieces(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
     """Yield the tokens whose own texts the reference encodes to one other token, whose text is another one here, too.
 
-    No case need contain them. A normalizer of the reference also leads to other tokens, but not from these to others.
+    This is for a reference that does not list its tokens. No case need contain them. A normalizer of the reference also
+    leads to other tokens, but not from these to others.
     """
     if not isinstance(actual, Encoder):
         return
