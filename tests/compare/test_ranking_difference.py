@@ -181,6 +181,15 @@ def test_equal_rankings_make_no_texts(monkeypatch: pytest.MonkeyPatch):
         list(find_ranking_differences(Encoder(replace(BPE, merges=["a b", "b c", "d x"])), expected))
 
 
+def test_a_file_that_encodes_no_text_makes_no_texts(monkeypatch: pytest.MonkeyPatch):
+    """As of a byte-level vocabulary that is declared as SentencePiece's, without merges: the search takes long."""
+    right = bpe_spec(["a b", "b c"])
+    wrong = replace(right, model="llama", pre="default", merges=None, scores=[-1000.0] * len(right.tokens))
+    monkeypatch.setattr(CompetingTexts, "make_around", lambda *_: pytest.fail("texts were made"))
+    (found,) = find_ranking_differences(Encoder(wrong), Encoder(right))
+    assert found.severity is INFO
+
+
 @pytest.mark.parametrize(
     ("pieces", "severity", "proof"),
     [(("er", "re"), ERROR, '"rer" is encoded as [337, 29878], not [364, 261]'), (("▁t", "▁c"), INFO, "")],

@@ -21,7 +21,7 @@ from tokverify.spec import TokenizerSpec, TokenType, pieces_made_by
 from tokverify.text.sequence import find_moved, pack, thin_out
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import list_items, list_tokens, plural, quote
-from tokverify.texts.batch import encode_all, ids_or_none
+from tokverify.texts.batch import encode_all, encode_plain, ids_or_none
 from tokverify.texts.competing_text import CompetingTexts
 from tokverify.texts.lost_piece import make_losing_texts
 from tokverify.texts.mode import Mode, Modes
@@ -95,16 +95,23 @@ def compare_rankings(actual: Encoder, expected: Tokenizer) -> RankingDifference 
         return None
     tried = thin_out(ids, _MOST_MOVED)
     moved = frozenset(actual.settings.pieces[id] for id in tried)
-    texts = _texts_of(tried, moved, actual, CompetingTexts(declared))
+    own = [text for id in tried if (text := from_utf8(actual.token_bytes(id)))]
+    if own and all(ids is None for ids in encode_plain(actual, own)):
+        # As of a byte-level vocabulary that is declared as another model: no text can show it, and the search is long.
+        return RankingDifference(message, ids, "")
+    texts = _texts_of(own, moved, actual, CompetingTexts(declared))
     proofs = (_prove(group, actual, expected, declared) for group in texts)
     return RankingDifference(message, ids, next(filter(None, proofs), ""))
 
 
 def _texts_of(
-    ids: Sequence[int], moved: Collection[str], actual: Encoder, competing: CompetingTexts
+    own: Iterable[str], moved: Collection[str], actual: Encoder, competing: CompetingTexts
 ) -> Iterator[Iterable[str]]:
-    """Yield groups of texts that may show that moved tokens rank differently, those that take longer to make later."""
-    yield chain(make_losing_texts(actual), filter(None, (from_utf8(actual.token_bytes(id)) for id in ids)))
+    """Yield groups of texts that may show that moved tokens rank differently, those that take longer to make later.
+
+    `own` are the texts of the moved tokens themselves.
+    """
+    yield chain(make_losing_texts(actual), own)
     yield competing.make_around(actual, moved)
     yield competing.make_delayed(actual, moved)
     # `tokverify fix` tries these as well, and must not find a text that nothing else does.
