@@ -197,7 +197,9 @@ def models(evidence: Evidence) -> Iterator[TokenizerChange]:
     kept: dict[str, bool] = {}
     if evidence.encoder:
         kept = _kept_flags(evidence, evidence.encoder.settings, {**roles, **spec.valid_special_ids})
+    merges = parts.get("merges") or ()
     filled = {
+        f"{len(merges):,} merges": bool(merges),
         "charsmap": parts.get("charsmap") is not None,
         "flags": any(isinstance(value, bool) for name, value in parts.items() if name not in kept),
         "special tokens": not roles.keys() <= spec.valid_special_ids.keys(),

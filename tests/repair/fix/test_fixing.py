@@ -196,6 +196,15 @@ def test_a_model_of_merges_that_was_written_as_bert_gets_its_flags_with_its_mode
     assert fix_exit_code(written(plan)) == 0
 
 
+def test_a_model_of_merges_that_was_written_as_sentencepiece_gets_its_merges_and_says_so():
+    # As a converter for SentencePiece writes a byte-level vocabulary, if it reads no merges.
+    right = ended(BPE)
+    wrong = replace(right, model="llama", pre="default", merges=None, scores=[-1000.0] * len(right.tokens))
+    (change,) = models(Evidence(wrong, Encoder(wrong), Opened(Encoder(right)), ()))
+    assert f"with the reference's {len(right.merges):,} merges" in change.sentence
+    assert change.transform(wrong).merges == right.merges
+
+
 def test_an_eos_that_a_sentencepiece_model_does_not_name_is_kept(tmp_path: Path):
     path = tmp_path / "tokenizer.model"
     path.write_bytes(train_model(vocab_size=90, model_type="unigram", eos_id=-1, control_symbols="[SEP]"))
