@@ -35,6 +35,16 @@ def test_scores_types_and_roles_are_cut_with_the_tokens():
     assert fixed.special_ids == RIGHT.special_ids
 
 
+def test_padding_takes_the_place_of_removed_tokens_that_have_an_embedding():
+    """As of placeholders that a converter puts before the added tokens, which then have too high ids."""
+    for rows, padded in ((SIZE + 2, 2), (SIZE, 0), (None, 0)):
+        wrong = replace(WRONG, embedding_rows=rows)
+        (change,) = extra_tokens(evidence(wrong))
+        fixed = change.transform(wrong)
+        assert list(fixed.tokens) == [*RIGHT.tokens, *(f"[PAD{SIZE + index}]" for index in range(padded))]
+        assert list(fixed.types) == [*RIGHT.types, *[TokenType.UNUSED.value] * padded]
+
+
 def test_tokens_that_were_moved_get_the_text_and_type_of_the_reference():
     added = {"<a>": CONTROL, "<b>": TokenType.USER_DEFINED.value, "<c>": TokenType.USER_DEFINED.value}
     pieces = {"▁": -5, "▁▁": -6, **dict.fromkeys(added, 0)}

@@ -8,6 +8,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from tokverify.repair import cost
+from tokverify.repair.added_token_change import padding
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.token_patch import name_tokens, types_of, without_padding
 from tokverify.repair.valid_role_change import valid_roles
@@ -21,7 +22,8 @@ def extra_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Remove the tokens after the reference's last one, unless they are padding or the reference may not list all.
 
     Its last one may be one that only the files beside it list.
-    Their roles go to other tokens, or to none, and the merges that form them are removed as well.
+    Their roles go to other tokens, or to none, and the merges that form them are removed as well. Padding takes
+    the place of those for which the model has an embedding.
     """
     facts, spec = evidence.facts, evidence.spec
     if not facts.lists_all_tokens:
@@ -36,7 +38,10 @@ def extra_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
         cost=cost.ADDED_TOKENS,
         transform=partial(_cut, size=size),
     )
-    change = reduce(TokenizerChange.then, [cut, *valid_roles(cut.transform(spec), facts)])
+    parts = [cut, *valid_roles(cut.transform(spec), facts)]
+    if size < (spec.embedding_rows or 0):
+        parts.append(padding(size, spec.embedding_rows or 0))
+    change = reduce(TokenizerChange.then, parts)
     yield replace(change, kind=cut.kind, cost=cut.cost)
 
 
