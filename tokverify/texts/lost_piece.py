@@ -5,6 +5,7 @@ Such a merge is a fault only if it applies: the pre-tokenizer may never leave it
 
 from __future__ import annotations
 
+from codecs import getincrementaldecoder
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
@@ -24,6 +25,8 @@ _NEIGHBORS = 16
 """How many pieces are tried on either side."""
 _COMPLETIONS = 8
 """How many ways to make whole characters of the bytes of pieces are tried."""
+_MOST_CONTINUATIONS = 3
+"""At most this many bytes follow the first one of a character."""
 _CONTINUATIONS = [bytes([byte]) for byte in range(0x80, 0xC0)]
 _BEFORE = [b"", *(bytes([byte]) for byte in range(0xC2, 0xF5)), *(bytes([0xF0, byte]) for byte in range(0x90, 0xC0))]
 _AFTER = [b"", *_CONTINUATIONS, *(byte * 2 for byte in _CONTINUATIONS), *(byte * 3 for byte in _CONTINUATIONS)]
@@ -72,5 +75,20 @@ def _texts(pieces: Iterable[str], actual: Encoder) -> Iterator[str]:
     if (text := from_utf8(data)) is not None:
         yield text
         return
+    if not _is_completable(data):
+        return
     completed = (from_utf8(start + data + end) for start, end in product(_BEFORE, _AFTER))
     yield from islice(filter(None, completed), _COMPLETIONS)
+
+
+def _is_completable(data: bytes) -> bool:
+    """Whether other bytes before and after may make this a text: only its ends can be parts of characters.
+
+    Most bytes of a vocabulary whose letters are damaged cannot, and the completions take long to try.
+    """
+    rest = data.lstrip(b"".join(_CONTINUATIONS))
+    try:
+        getincrementaldecoder("utf-8")().decode(rest)
+    except UnicodeDecodeError:
+        return False
+    return len(data) - len(rest) <= _MOST_CONTINUATIONS
