@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.limits import assert_different, verify
-from tokverify.report.finding import ERROR, WARNING
+from tokverify.report.finding import ERROR, INFO, WARNING
 from tokverify.report.tokenizer_difference import Aspect, Origin, Verdict
 from tokverify.sources.tokenizer_file import read_spec
 
@@ -59,3 +59,18 @@ def test_a_marker_inside_a_piece_is_decoded_as_a_space(path):
     wrong = replace(spec, tokens=[*spec.tokens[:-2], "▁fix", "▁▁"])
     differences = verify(wrong, path, ("fox", "foxes")).differences
     assert [each.severity for each in differences if 9 in each.ids] == [ERROR]
+
+
+def test_a_piece_that_is_a_line_separator_is_trimmed_by_some_programs(path):
+    """As in the vocab.txt of Chinese BERT, which other lines follow."""
+    pieces = (*PIECES[:-1], "\N{LINE SEPARATOR}", "##\N{LINE SEPARATOR}", "x")
+    path.write_text("\n".join(pieces) + "\n")
+    spec = read_spec(path)
+    assert spec.tokens[-3:] == ["▁\N{LINE SEPARATOR}", "\N{LINE SEPARATOR}", "▁x"]
+    texts = ("fox\N{LINE SEPARATOR}x", "x", "foxes")
+    report = verify(replace(spec, tokens=[*spec.tokens[:-3], "▁", "", "▁x"]), path, texts)
+    assert report.verdict is Verdict.EQUAL
+    [found] = [each for each in report.differences if each.aspect is Aspect.BYTES and 8 in each.ids]
+    assert (found.severity, list(found.ids)) == (INFO, [8, 9])
+    assert "words are split at whitespace, so no text is encoded to it" in found.message
+    assert_different(verify(replace(spec, tokens=[*spec.tokens[:-3], "▁", "", "▁y"]), path, texts))

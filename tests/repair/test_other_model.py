@@ -137,6 +137,19 @@ def test_tokens_that_were_sorted_by_their_texts_are_a_fault():
     assert is_of_other_model(replace(wrong, tokens=[f"{text}x" for text in tokens]), Opened(Encoder(right)))
 
 
+def test_padding_of_wordpiece_is_spelled_as_a_word_and_is_no_token_that_the_reference_lacks():
+    right = made("made-wordpiece")
+    size, types = len(right.tokens), list(right.types or ())
+    padded = replace(
+        right,
+        tokens=[*right.tokens, *(f"▁[PAD{id}]" for id in range(size, size + 600))],
+        types=[*types, *[TokenType.UNUSED] * 600],
+    )
+    assert find_other_model(padded, Opened(Encoder(right))) == ""
+    words = replace(padded, tokens=[*right.tokens, *(f"▁word{id}" for id in range(600))], types=[*types, *[1] * 600])
+    assert "it lacks the last 600 tokens here" in find_other_model(words, Opened(Encoder(right)))
+
+
 def test_tokens_in_utf_16_are_a_fault():
     right = made("made-wordpiece")
     wrong = replace(right, tokens=[text.encode("utf-16-le").decode(errors="surrogateescape") for text in right.tokens])

@@ -139,13 +139,14 @@ class Opened:
         Of these, the files may name one that ends a turn as EOS.
         """
         from tokverify.sources.config import find_left_out
-        from tokverify.sources.sentencepiece.reader import append_tokens, tokens_beside
+        from tokverify.sources.sentencepiece.reader import append_tokens, with_types
 
-        if self.spec is None or self.path is None or self.tokenizer is None or not find_left_out(self.tokenizer):
+        listed = find_left_out(self.tokenizer) if self.tokenizer else {}
+        if self.spec is None or self.path is None or not listed:
             return self.spec
         size = len(self.spec.tokens)
         roles = {role: id for role, id in self.special_ids.items() if id >= size}
-        extended = append_tokens(self.spec, tokens_beside(self.path, size))
+        extended = append_tokens(self.spec, with_types(self.path, listed))
         return replace(extended, special_ids={**extended.special_ids, **roles})
 
     @property

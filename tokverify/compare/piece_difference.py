@@ -17,7 +17,7 @@ from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
-from tokverify.sources.config import configured_roles, declared_tokens, find_left_out
+from tokverify.sources.config import configured_roles, declared_tokens, find_displaced, find_left_out
 from tokverify.sources.gguf.keys import TOKENS, TYPES
 from tokverify.spec import ADDED_TYPES, TokenizerSpec, TokenType
 from tokverify.text.utf8 import from_utf8
@@ -54,6 +54,7 @@ class _Excuse(NamedTuple):
 _AS_DECLARED = "the file declares what the reference does, and llama.cpp"
 _EMPTY = _Excuse(f"{_AS_DECLARED} ends a piece at a NUL and names an empty one", WARNING, Origin.RUNTIME)
 _SPACED = _Excuse(f"{_AS_DECLARED} decodes each ▁ as a space", WARNING, Origin.RUNTIME)
+_TRIMMED = _Excuse("words are split at whitespace, so no text is encoded to it", INFO, Origin.UNKNOWN)
 _SUPPLIED = _Excuse(
     "the reference's file names no special tokens, and its library has default names", INFO, Origin.UNKNOWN
 )
@@ -76,6 +77,7 @@ def find_piece_differences(
     declared = actual.spec.tokens if isinstance(actual, Encoder) else ()
     model = actual.spec.model if isinstance(actual, Encoder) else ""
     types = actual.token_types() if isinstance(actual, Encoder) else ()
+    splits_words = isinstance(actual, Encoder) and actual.settings.family.splits_words
     left_out = find_left_out(expected) if expected else {}
     by_aspect: dict[Aspect, list[PieceDifference]] = {aspect: [] for aspect in _ASPECTS}
     renamed: dict[_Excuse, list[PieceDifference]] = {}
@@ -83,7 +85,7 @@ def find_piece_differences(
     for piece in differing:
         if piece.actual is not None and piece.actual == left_out.get(piece.id):
             continue
-        excuse = _excuse(piece, declared, types, expected)
+        excuse = _excuse(piece, declared, types, expected, splits_words=splits_words)
         group = renamed.setdefault(excuse, []) if excuse else by_aspect[_aspect_of(piece, types, model)]
         group.append(piece)
     for (reason, severity, origin), pieces in renamed.items():
@@ -100,7 +102,9 @@ def find_piece_differences(
                 yield from _find_matched_padding([piece.id for piece in pieces if piece.actual is not None], actual)
     if actual:
         on_both = {piece.id for piece in differing if piece.actual is not None and piece.expected is not None}
-        yield from find_lacking(actual, {id: text for id, text in left_out.items() if id not in on_both})
+        # A file made without transformers has no tokens at ids that nothing declares.
+        known = on_both.union(find_displaced(expected) if left_out and expected else ())
+        yield from find_lacking(actual, {id: text for id, text in left_out.items() if id not in known})
     sizes = (vocabulary.actual_size, vocabulary.expected_size)
     if sizes[0] != sizes[1]:
         # The tokens that only one side has are reported above, with their own severity.
@@ -125,14 +129,20 @@ def _describe_without_embedding(
 
 
 def _excuse(
-    piece: PieceDifference, declared: Sequence[str], types: Sequence[int], expected: Tokenizer | None
+    piece: PieceDifference,
+    declared: Sequence[str],
+    types: Sequence[int],
+    expected: Tokenizer | None,
+    *,
+    splits_words: bool,
 ) -> _Excuse | None:
     """Say why another text of a token is no fault of the file; None if it is one.
 
     llama.cpp ends a piece at a NUL, and calls an empty one, such as `##` of WordPiece without its prefix, `[EMPTY_7]`
     or the like (`init_tokenizer` and `load` in its `src/llama-vocab.cpp`). Neither side encodes a text to that:
     llama.cpp splits the name at the brackets, and the library looks for nothing nowhere. A `▁` of a WordPiece
-    vocabulary, whose words begin with another one in a file, becomes a space where ids are decoded.
+    vocabulary, whose words begin with another one in a file, becomes a space where ids are decoded. A program that
+    reads a vocab.txt may trim its lines, one of which is a line separator in Chinese BERT.
     """
     if piece.actual is None or piece.expected is None or piece.id >= len(declared) or expected is None:
         return None
@@ -148,8 +158,10 @@ def _excuse(
     if (not own and not expected.token_bytes(piece.id)) or ("\0" in piece.expected and own == piece.expected):
         return _EMPTY
     text = expected.token_bytes(piece.id).decode("utf-8", "surrogateescape")
-    is_spaced = ESCAPED_SPACE in text and text.startswith(" ") and own == ESCAPED_SPACE + text[1:]
-    return _SPACED if is_spaced else None
+    spelled = ESCAPED_SPACE + text[1:] if text.startswith(" ") else text
+    if splits_words and own != spelled and own.rstrip() == spelled.rstrip():
+        return _TRIMMED
+    return _SPACED if ESCAPED_SPACE in text and text != spelled == own else None
 
 
 def _find_matched_padding(ids: Sequence[int], actual: Encoder) -> Iterator[TokenizerDifference]:

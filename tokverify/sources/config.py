@@ -15,7 +15,7 @@ from tokverify.sources.location import FILE_NAMES, VOCABULARIES
 from tokverify.spec import DEFAULT_TEMPLATE, MAX_TOKENS
 from tokverify.system.input_file import read_bytes, read_text
 from tokverify.system.json_input import JsonError, parse_json
-from tokverify.tokenizer import Tokenizer, path_of
+from tokverify.tokenizer import DocumentHolding, Tokenizer, path_of, pieces_of
 
 _MAX_BYTES = 1 << 25
 _MAX_KEPT_BYTES, _MOST_KEPT = 1 << 22, 8
@@ -167,7 +167,22 @@ def find_left_out(expected: Tokenizer) -> Mapping[int, str]:
     """Return the added tokens, by id, that only the files beside a reference declare, as beside a .model file."""
     path = path_of(expected)
     declared = configured_tokens(path, expected.vocab_size) if path else {}
-    return {id: text for text, id in declared.items() if id >= expected.vocab_size}
+    return {**find_displaced(expected), **{id: text for text, id in declared.items() if id >= expected.vocab_size}}
+
+
+def find_displaced(expected: Tokenizer) -> Mapping[int, str]:
+    """Return the added tokens that a tokenizer_config.json declares at ids of other tokens, by the ids they get.
+
+    transformers appends them to a tokenizer.json: the configuration of the tokenizer from which it was made lies on.
+    """
+    path, size = path_of(expected), expected.vocab_size
+    if path is None or not isinstance(expected, DocumentHolding):
+        return {}
+    listed = sorted((id, text) for text, id in declared_tokens(path).items() if id < size)
+    if all(expected.piece(id) == text for id, text in listed):
+        return {}
+    known = set(pieces_of(expected))
+    return dict(enumerate((text for _, text in listed if text not in known), start=size))
 
 
 def _sentinels(tokenizer_file: Path, size: int) -> dict[str, int]:

@@ -1,5 +1,6 @@
 """A file has the added tokens that only the files beside its reference list, as transformers does."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,8 +52,34 @@ def test_another_token_is_a_fault(tmp_path: Path):
     assert_different(verify(moved, reference(tmp_path), TEXTS))
 
 
-def test_nothing_is_repaired(tmp_path: Path):
-    found = open_reference(reference(tmp_path))
+def displacing(tmp_path: Path) -> Path:
+    """Write a tokenizer.json beside the tokenizer_config.json of another, which has `<audio>` at the id of a piece."""
+    found = reference(tmp_path)
+    listed = {"0": {"content": "<audio>", "special": True}}
+    write_json(tmp_path / "tokenizer_config.json", {"added_tokens_decoder": listed})
+    return found
+
+
+def test_a_token_listed_at_the_id_of_another_is_appended_as_transformers_does(tmp_path: Path):
+    report = verify(MODEL, displacing(tmp_path), TEXTS)
+    assert_limit(report, "TL028")
+    assert f'only the files beside the reference list {AUDIO} "<audio>"' in report.limits[0].message
+
+
+def test_a_model_without_a_displaced_token_is_right(tmp_path: Path):
+    report = verify(replace(BASE, special_ids=MODEL.special_ids), displacing(tmp_path), TEXTS)
+    assert not [each.message for each in report.differences if each.ids]
+    assert not report.limits
+
+
+def test_a_displaced_token_with_another_text_is_a_fault(tmp_path: Path):
+    renamed = bpe_spec(["a b"], {"<turn>": CONTROL, "<video>": CONTROL})
+    assert_different(verify(renamed, displacing(tmp_path), ("ab<video>b",)))
+
+
+@pytest.mark.parametrize("write", [reference, displacing])
+def test_nothing_is_repaired(tmp_path: Path, write: Callable[[Path], Path]):
+    found = open_reference(write(tmp_path))
     cases = [Case(id="audio", suite="s", text="ab<audio>b", parse_special=True)]
     plan = make_plan(Path("m.gguf"), Declaration(spec=MODEL), Opened(found.tokenizer, found.path), cases)
     assert plan.change is None

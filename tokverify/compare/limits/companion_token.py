@@ -21,11 +21,12 @@ def companion_token(sides: Sides) -> Iterator[Counterfactual]:
     What llama.cpp does:
         Its converter asks transformers, which adds the tokens of `added_tokens_decoder` in tokenizer_config.json, or of
         added_tokens.json, to those of the tokenizer.json or .model file. The tokenizers and sentencepiece libraries
-        read nothing else than that file, so they split the texts of these tokens.
+        read nothing else than that file, so they split the texts of these tokens. It appends a token to a
+        tokenizer.json whose id belongs to another one there.
 
     Which models:
         Qwen3.5, whose tokenizer_config.json alone has `<|audio_start|>`, `<tts_pad>` and five more; fine-tunes with an
-        added_tokens.json.
+        added_tokens.json; HelpingAI, whose tokenizer_config.json has the runs of spaces of GPT-NeoX.
 
     How to live with it:
         The file is right. Texts that do not contain these tokens are not affected.

@@ -69,9 +69,7 @@ class TokenList:
         }
         unknown = [name for name, is_known in known.items() if not is_known]
         if encoder and self._facts.listed_size and not self._facts.lists_all_tokens:
-            # What only the files beside the reference list is known, too.
-            after = without_padding(range(self._facts.listed_size, encoder.vocab_size), encoder.spec)
-            beyond = [id for id in after if encoder.settings.pieces[id] != self._left_out.get(id)]
+            beyond = self._find_beyond(encoder)
             unknown += [f"{plural(len(beyond), 'token')} from id {beyond[0]} on"] if beyond else []
         return tuple(unknown)
 
@@ -103,8 +101,13 @@ class TokenList:
         differing = [id for id in differing if not self._is_padded(id, encoder.settings.pieces)]
         differing += range(encoder.vocab_size, len(expected))
         if self._facts.lists_all_tokens:
-            differing += without_padding(range(self._facts.listed_size, encoder.vocab_size), encoder.spec)
+            differing += self._find_beyond(encoder)
         return differing
+
+    def _find_beyond(self, encoder: Encoder) -> list[int]:
+        """Return the ids after those of the reference; what only the files beside it list is known, too."""
+        after = without_padding(range(self._facts.listed_size, encoder.vocab_size), encoder.spec)
+        return [id for id in after if encoder.settings.pieces[id] != self._left_out.get(id)]
 
     def _has_same_piece(self, id: int, pieces: Sequence[str]) -> bool:
         others = self._facts.pieces

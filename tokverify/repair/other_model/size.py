@@ -10,7 +10,9 @@ from tokverify.compare.role_name import ROLES_BY_NAME
 from tokverify.compare.template_difference import has_other_template
 from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.piece_index import find_unmade, index_pieces
+from tokverify.repair.other_model.vocabulary import MARKS
 from tokverify.repair.token_patch import types_of
+from tokverify.sources.config import find_left_out
 from tokverify.spec import ADDED_TYPES, TokenizerSpec, TokenType
 from tokverify.text.wording import list_tokens
 from tokverify.texts.token_text import is_filler, is_marker
@@ -60,7 +62,8 @@ def lacks_at_end(spec: TokenizerSpec, facts: Opened) -> str:
     if facts.spec is None:
         return ""
     reference = facts.spec.tokens
-    known, types = set(reference), types_of(spec)
+    left_out = find_left_out(facts.tokenizer) if facts.tokenizer else {}
+    known, types = {*reference, *left_out.values()}, types_of(spec)
     has_rows = spec.embedding_rows is None or spec.embedding_rows >= len(spec.tokens)
     # Added tokens that have lost their types are no pieces that a .model lacks.
     has_pieces = has_rows and (facts.lists_all_tokens or TokenType.CONTROL in types)
@@ -68,7 +71,7 @@ def lacks_at_end(spec: TokenizerSpec, facts: Opened) -> str:
         id
         for id in range(len(reference), len(spec.tokens))
         if (has_pieces if types[id] not in ADDED_TYPES else facts.lists_all_tokens)
-        if spec.tokens[id] not in known and not is_filler(spec.tokens[id])
+        if spec.tokens[id] not in known and not is_filler(spec.tokens[id].strip(MARKS))
     ]
     # Plain words are added by mistake, too; `### End` is none.
     added = {text for id in ids if types[id] in ADDED_TYPES and not (text := spec.tokens[id]).isalnum()}

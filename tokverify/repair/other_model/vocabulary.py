@@ -28,7 +28,7 @@ from tokverify.texts.token_text import is_filler, is_marker
 if TYPE_CHECKING:
     from tokverify.compare.opened import Opened
 
-_MARKS = "▁Ġ# "
+MARKS = "▁Ġ# "
 """How families mark tokens that begin or continue a word."""
 _IN_PLACE = 0.05
 """If more of the tokens have the same ids, the file was once made from the reference; of other models, 0.5% have."""
@@ -75,7 +75,7 @@ def is_of_other_model(spec: TokenizerSpec, facts: Opened) -> bool:
         return False
     if _order_kept(ours, theirs) < _ORDERED:
         return True
-    fillers = {_simplify(token) for token in (*tokens, *reference) if is_filler(token.strip(_MARKS))}
+    fillers = {_simplify(token) for token in (*tokens, *reference) if is_filler(token.strip(MARKS))}
     # A later version of a model adds tokens before the others, as those of Mistral do.
     added = max(len(distinct - others - fillers), len(others - distinct - fillers))
     return added > _ADDED * max(len(distinct), len(others))
@@ -138,7 +138,7 @@ def _looks_special(text: str) -> bool:
 
 def _simplify(token: str) -> str:
     # UTF-16 that was read as bytes contains NULs, and a list that was read line by line, line ends.
-    return unicodedata.normalize("NFKC", token.replace("\0", "").rstrip("\r\n").strip(_MARKS)).casefold()
+    return unicodedata.normalize("NFKC", token.replace("\0", "").rstrip("\r\n").strip(MARKS)).casefold()
 
 
 def has_other_spelling(spec: TokenizerSpec, facts: Opened) -> str:

@@ -114,11 +114,16 @@ def _read_merges(path: Path) -> list[tuple[str, str]]:
         raise BrokenFileError(
             f"{path}: BPE needs a merges.txt beside it, and there is none; copy it there, or name a tokenizer.json"
         )
+    pairs = (line.partition(" ") for line in _read_lines(path, file))
+    return [(left, right) for left, _, right in pairs if right and left != "#version:"]
+
+
+def _read_lines(path: Path, file: Path) -> list[str]:
+    """Return the lines of one of the files of a vocabulary."""
     with _reading(path):
-        lines = read_file(file).decode().splitlines()
-    return [
-        (left, right) for left, _, right in (line.partition(" ") for line in lines) if right and left != "#version:"
-    ]
+        text = read_file(file).decode().replace("\r\n", "\n")
+    # subtle: not splitlines(), as Chinese BERT has a piece that is a line separator.
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def _declared_texts(path: Path, config: Mapping[str, Any]) -> set[str]:
@@ -185,8 +190,7 @@ def _make_wordpiece(path: Path, config: Mapping[str, Any]) -> Tokenizer:
 
 def _read_pieces(path: Path) -> list[str]:
     """Read one piece per line."""
-    with _reading(path):
-        pieces = read_file(path).decode().splitlines()
+    pieces = _read_lines(path, path)
     if not pieces:
         raise BrokenFileError(f"{path}: the file is empty")
     # Pieces of BERT contain no whitespace, as words are split there first.

@@ -25,6 +25,7 @@ from tokverify.sources.config import (
     read_config,
     special_texts,
     template_fields,
+    token_text,
 )
 from tokverify.sources.location import read_file
 from tokverify.sources.sentencepiece.message import Message, TrainerSpec, parse
@@ -130,15 +131,22 @@ def tokens_beside(path: Path, size: int) -> dict[int, tuple[str, TokenType]]:
         BrokenFileError: If one of the files is not a JSON object.
         TokverifyError: If one cannot be read.
     """
-    flags = added_tokens(path)
+    return with_types(path, {id: text for text, id in configured_tokens(path, size).items()})
 
-    def type_of(id: int, text: str) -> TokenType:
-        is_special = (
-            flags[id].get("special") or is_converted_control(text) if id in flags else _SENTINEL.fullmatch(text)
-        )
+
+def with_types(path: Path, listed: Mapping[int, str]) -> dict[int, tuple[str, TokenType]]:
+    """Map ids to texts of added tokens, and the types that the files next to a tokenizer give them; errors as above.
+
+    transformers may have given a token another id than these files do.
+    """
+    flags = {token_text(entry): entry for entry in added_tokens(path).values()}
+
+    def type_of(text: str) -> TokenType:
+        flag = flags.get(text)
+        is_special = flag.get("special") or is_converted_control(text) if flag else _SENTINEL.fullmatch(text)
         return TokenType.CONTROL if is_special else TokenType.USER_DEFINED
 
-    return {id: (text, type_of(id, text)) for text, id in configured_tokens(path, size).items()}
+    return {id: (text, type_of(text)) for id, text in listed.items()}
 
 
 def numbered_model(path: Path, data: bytes) -> bytes:
