@@ -249,9 +249,16 @@ def test_tokens_that_end_a_generation_on_one_side_only_are_errors():
 
 
 @pytest.mark.parametrize(
-    ("text", "severity"), [("<|reserved_special_token_4|>", INFO), ("<|eom_id|>", ERROR), ("<|tool_end|>", ERROR)]
+    ("text", "severity"),
+    [
+        ("<|reserved_special_token_4|>", INFO),
+        ("<|im_start|>", INFO),
+        ("<s>", INFO),
+        ("<|eom_id|>", ERROR),
+        ("<|tool_end|>", ERROR),
+    ],
 )
-def test_a_reserved_token_ends_no_answer(text, severity):
+def test_a_reserved_token_and_one_that_marks_a_beginning_end_no_answer(text, severity):
     sides = Typed("a", "b", text), Typed("a", "b", text)
     for side, ends in zip(sides, ({1}, {1, 2}), strict=True):
         side.ends = GenerationEnds(frozenset(ends), are_all=True)

@@ -14,8 +14,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.compare.marker import ANY, MAX_TEMPLATE, looks_like_end, read_template
+from tokverify.compare.role_name import BEGINNINGS
 from tokverify.engine.family import Settings
 from tokverify.engine.special_text import ALWAYS_SHOWN_TEXTS, EOG_TEXTS
+from tokverify.texts.token_text import is_filler
 
 if TYPE_CHECKING:
     from jinja2.lexer import Token
@@ -75,6 +77,16 @@ def ends_no_turn(piece: str, template: str | None) -> bool:
     # A token that also follows a value, such as the content of a message, may be an end.
     follows_value = any(layout[max(0, place - _WIDTH) : place].rstrip().endswith(_VALUE) for place in places)
     return not follows_value and any(_is_in_header(layout, place, piece) for place in places)
+
+
+def why_no_end(piece: str, template: str | None) -> str:
+    """Say why no answer ends at a token with this text, whatever a configuration lists; empty if one may."""
+    if piece in BEGINNINGS:
+        return "it marks a beginning, so no answer ends there"
+    if begins_answers(piece, template):
+        return "the chat template begins answers with it, so none ends there"
+    # Llama 3.1 ends a generation at a token that Llama 3 reserves, and fine-tunes combine the files of both.
+    return "a model does not write what is reserved, so no answer ends there" if is_filler(piece) else ""
 
 
 def begins_answers(piece: str, template: str | None) -> bool:

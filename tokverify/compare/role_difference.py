@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tokverify.compare.affix import affixes_of
 from tokverify.compare.digest import make_difference
-from tokverify.compare.inner_end import begins_answers
+from tokverify.compare.inner_end import why_no_end
 from tokverify.compare.marker import read_template
 from tokverify.compare.role_name import BEGINNINGS, NEVER_ENDS
 from tokverify.compare.template_difference import ends_turns, has_generation_config, template_of
@@ -232,18 +232,12 @@ def find_end_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[Tok
     if lost and ours.are_all:
         template = template_of(actual) or template_of(expected)
         pieces = _pieces_of(lost, expected)
-        beginning = [id for id in lost if begins_answers(pieces[id], template)]
-        # Llama 3.1 ends a generation at a token that Llama 3 reserves, and fine-tunes combine the files of both.
-        reserved = [id for id in lost if is_filler(pieces[id])]
-        if others := [id for id in lost if id not in {*beginning, *reserved}]:
-            yield _end_difference(others, "reference", expected)
-        for ids, reason in (
-            (beginning, "the chat template begins answers with it, so none ends there"),
-            (reserved, "a model does not write what is reserved, so no answer ends there"),
-        ):
-            if ids:
-                found = _end_difference(ids, "reference", expected)
-                yield replace(found, message=f"{found.message}; {reason}", severity=INFO)
+        groups: dict[str, list[int]] = {}
+        for id in lost:
+            groups.setdefault(why_no_end(pieces[id], template), []).append(id)
+        for reason, ids in sorted(groups.items()):
+            found = _end_difference(ids, "reference", expected)
+            yield replace(found, message=f"{found.message}; {reason}", severity=INFO) if reason else found
     if extra and theirs.are_all:
         yield _end_difference(extra, "model", actual)
     elif unnamed := _select_turn_ends(extra, actual) if has_generation_config(expected) else []:

@@ -8,7 +8,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from tokverify.compare.contradiction import LOWERCASE
-from tokverify.compare.inner_end import begins_answers
+from tokverify.compare.inner_end import why_no_end
 from tokverify.compare.marker import read_template
 from tokverify.compare.repair import key_of, set_flag, set_special_id
 from tokverify.compare.repair import set_pre_tokenizer as pre_tokenizer_command
@@ -26,7 +26,6 @@ from tokverify.sources.huggingface.telling_name import with_telling_name
 from tokverify.spec import TokenizerSpec
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import quote
-from tokverify.texts.token_text import is_filler
 from tokverify.tokenizer import EndListing
 
 if TYPE_CHECKING:
@@ -162,10 +161,7 @@ def declared_ends(evidence: Evidence) -> Iterator[TokenizerChange]:
     others = {*settings.eog_ids, *evidence.facts.contradicted_ends, eos}
     template = evidence.spec.chat_template or evidence.facts.chat_template
     lost = sorted(
-        id
-        for id in ends.ids - others
-        if id < len(evidence.spec.tokens)
-        if not is_filler(expected.piece(id)) and not begins_answers(expected.piece(id), template)
+        id for id in ends.ids - others if id < len(evidence.spec.tokens) if not why_no_end(expected.piece(id), template)
     )
     changes: list[TokenizerChange] = []
     for role in ("eot", "eom"):

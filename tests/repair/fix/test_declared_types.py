@@ -18,6 +18,7 @@ from tokverify.compare.convert.json_writer import write_json
 from tokverify.compare.opened import Opened
 from tokverify.references import open_reference
 from tokverify.repair.type_change import converted_types
+from tokverify.report.fix import fix_exit_code
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.sentencepiece.reader import read_spec as read_sentencepiece
@@ -118,13 +119,27 @@ def test_restored_markers_get_the_types_that_the_converter_gives_them(wrong: Mut
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("text", "is_repaired"), [("<|reserved_special_token_4|>", False), ("<|stop|>", True)])
-def test_no_reserved_token_becomes_an_end(tmp_path: Path, text: str, is_repaired: bool):
-    spec = bpe_spec(["a b"], {"<eos>": CONTROL, text: CONTROL}, special_ids={"eos": 257})
-    tokens = [added(257, "<eos>"), added(258, text)]
+@pytest.mark.parametrize(
+    ("texts", "ends"),
+    [
+        (["<|reserved_special_token_4|>"], []),
+        (["<|stop|>"], ["<|stop|>"]),
+        # The generation_config.json of Yi 34B Chat lists all that ChatML needs.
+        (["<|im_start|>", "<|im_sep|>"], ["<|im_sep|>"]),
+    ],
+)
+def test_no_reserved_token_and_none_that_marks_a_beginning_becomes_an_end(
+    tmp_path: Path, texts: list[str], ends: list[str]
+):
+    spec = bpe_spec(["a b"], dict.fromkeys(["<eos>", *texts], CONTROL), special_ids={"eos": 257})
+    ids = {text: id for id, text in enumerate(spec.tokens)}
+    tokens = [added(ids[text], text) for text in ("<eos>", *texts)]
     (tmp_path / "tokenizer.json").write_text(json.dumps(bpe_document(spec, tokens)))
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"eos_token": "<eos>"}))
-    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": [257, 258]}))
+    listed = [ids[text] for text in ("<eos>", *texts)]
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": listed}))
     write_gguf(tmp_path / "model.gguf", spec)
-    fixed = fix_model(tmp_path / "model.gguf", None, tmp_path / "tokenizer.json")
-    assert (fixed.repair is not None) is is_repaired
+    fixed = fix_model(tmp_path / "model.gguf", tmp_path / "fixed.gguf", tmp_path / "tokenizer.json")
+    assert fix_exit_code(fixed) == 0
+    made = read_spec(tmp_path / "fixed.gguf") if ends else spec
+    assert sorted(id for role, id in made.special_ids.items() if role != "eos") == [ids[text] for text in ends]

@@ -32,7 +32,7 @@ from tokverify.repair.change import require_loadable
 from tokverify.repair.fix.certain import begins_with_bos
 from tokverify.repair.fix.token_list import TokenList
 from tokverify.repair.token_patch import types_of
-from tokverify.report.finding import Finding, Severity
+from tokverify.report.finding import INFO, Finding, Severity
 from tokverify.report.fix import FINDINGS, MINOR_ROLES, UNCONFIRMED, FixCheck, Verification
 from tokverify.report.run import AppliedLimit, CaseResult, Status
 from tokverify.report.tokenizer_difference import FAIL_ON, Aspect, TokenizerDifference, select_failing
@@ -502,9 +502,9 @@ def _ids_of(differences: Iterable[TokenizerDifference], *aspects: Aspect) -> set
 
 
 def _roles_of(differences: Iterable[TokenizerDifference]) -> set[str]:
-    """Return the roles whose tokens differ; `eog` for tokens that end a generation."""
+    """Return the roles whose tokens differ; `eog` for tokens that end a generation, or should."""
     roles = {ROLES_BY_KEY[key] for each in differences if each.aspect is Aspect.SPECIAL_IDS for key in each.keys}
-    ends = any(difference.aspect is Aspect.ENDS for difference in differences)
+    ends = any(difference.aspect is Aspect.ENDS and difference.severity is not INFO for difference in differences)
     return roles | {"eog"} if ends and not roles else roles
 
 
