@@ -66,7 +66,10 @@ def test_the_configuration_can_ask_for_a_space_before_a_text(bpe):
     assert encode(tokenizer, "a") == encode(tokenizer, " a")
 
 
-@pytest.mark.parametrize(("config", "lowercase"), [(None, True), ({"do_lower_case": False}, False)])
+@pytest.mark.parametrize(
+    ("config", "lowercase"),
+    [(None, False), ({"tokenizer_class": "BertTokenizer"}, True), ({"do_lower_case": False}, False)],
+)
 def test_vocab_txt_is_wordpiece(tmp_path, config, lowercase):
     (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nfox\n##es\nFox\n")
     if config:
@@ -75,7 +78,21 @@ def test_vocab_txt_is_wordpiece(tmp_path, config, lowercase):
     assert encode(found.tokenizer, "Foxes ?") == [4 if lowercase else 6, 5, 1]
     assert encode(found.tokenizer, "fox", add_special=True) == [2, 4, 3]
     assert encode(found.tokenizer, "[SEP]") == [3]
-    assert "BERT's WordPiece was assumed" in found.caveat
+    assert ("BERT's WordPiece was assumed" in found.caveat) is ("tokenizer_class" not in (config or {}))
+
+
+def test_without_a_class_a_vocab_txt_without_capitals_is_lowercase(tmp_path):
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n<S>\nfox\n")
+    assert encode(open_reference(tmp_path / "vocab.txt").tokenizer, "Fox") == [5]
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_a_vocab_txt_is_split_at_line_feeds_only_and_may_begin_with_a_byte_order_mark(tmp_path, line_end):
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "\u2028", "a", "##\x85", ""]
+    path = tmp_path / "vocab.txt"
+    path.write_bytes(line_end.join(pieces).encode("utf-8-sig"))
+    reference = open_reference(path).tokenizer
+    assert [reference.piece(id) for id in range(reference.vocab_size)][:7] == pieces[:7]
 
 
 @pytest.mark.parametrize(

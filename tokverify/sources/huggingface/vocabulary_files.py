@@ -45,6 +45,8 @@ _ASSUMED = {
 _BERT_TOKENS = ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]")
 _ROBERTA_TOKENS = ("<s>", "</s>", "<unk>", "<pad>", "<mask>")
 _BYTES = 256
+_PIECES_PER_CAPITAL = 1000
+"""One piece in so many has capitals if any text had; in Korean vocabularies, one in 90 has."""
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
@@ -73,7 +75,7 @@ def build_document(path: Path) -> bytes:
             "name its tokenizer.json"
         )
     if path.name == "vocab.txt":
-        tokenizer = _make_wordpiece(path, config)
+        tokenizer = _make_wordpiece(path, config, name)
         _add_tokens(tokenizer, path, config, name)
     else:
         tokenizer = _make_bpe(path, config, name)
@@ -121,7 +123,8 @@ def _read_merges(path: Path) -> list[tuple[str, str]]:
 def _read_lines(path: Path, file: Path) -> list[str]:
     """Return the lines of one of the files of a vocabulary."""
     with _reading(path):
-        text = read_file(file).decode().replace("\r\n", "\n")
+        # Editors of Windows add a byte order mark, and end lines in their own way.
+        text = read_file(file).decode("utf-8-sig").replace("\r\n", "\n")
     # subtle: not splitlines(), as Chinese BERT has a piece that is a line separator.
     return text.removesuffix("\n").split("\n") if text else []
 
@@ -167,14 +170,15 @@ def _count_foreign_characters(pieces: Collection[str]) -> str:
     return f"{len(foreign):,} of {len(single):,} single characters stand for no byte"
 
 
-def _make_wordpiece(path: Path, config: Mapping[str, Any]) -> Tokenizer:
+def _make_wordpiece(path: Path, config: Mapping[str, Any], name: str) -> Tokenizer:
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
+    lowercase = config.get("do_lower_case")
     ids = {piece: id for id, piece in enumerate(_read_pieces(path))}
     with _reading(path):
         tokenizer = Tokenizer(models.WordPiece(ids, unk_token=token_text(config.get("unk_token")) or "[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(
-        lowercase=config.get("do_lower_case") is not False,
+        lowercase=lowercase if isinstance(lowercase, bool) else bool(name) or not _has_capitals(ids),
         strip_accents=accents if isinstance(accents := config.get("strip_accents"), bool) else None,
         handle_chinese_chars=config.get("tokenize_chinese_chars") is not False,
     )
@@ -186,6 +190,12 @@ def _make_wordpiece(path: Path, config: Mapping[str, Any]) -> Tokenizer:
     if cls in ids and sep in ids:
         tokenizer.post_processor = processors.BertProcessing((sep, ids[sep]), (cls, ids[cls]))
     return tokenizer
+
+
+def _has_capitals(pieces: Collection[str]) -> bool:
+    """Whether a vocabulary was made of texts with capitals, as nothing but its pieces can say without a class."""
+    count = sum(piece != piece.lower() and not piece.startswith(("[", "<")) for piece in pieces)
+    return count * _PIECES_PER_CAPITAL > len(pieces)
 
 
 def _read_pieces(path: Path) -> list[str]:
