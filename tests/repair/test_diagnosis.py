@@ -258,6 +258,7 @@ def test_a_model_that_ranks_by_its_own_scores_is_kept_if_a_token_is_all_that_is_
             "as in the reference (their UTF-8 was read as Latin-1)",
         ),
         ("llama", lambda text: f"{text}\r", "as in the reference (a line end was kept behind each)"),
+        ("llama", lambda text: text.replace("\n", "\r\n"), "as in the reference (line ends were converted)"),
         ("llama", lambda text: normalize("NFKC", text), "as in the reference (they were normalized with NFKC)"),
         ("llama", lambda text: text.replace("\n", "\\n"), "as in the reference (line breaks and tabs were escaped)"),
         ("llama", lambda text: text.swapcase(), "as in the reference"),

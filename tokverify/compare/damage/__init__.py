@@ -7,6 +7,7 @@ are put to the same test, and the reference is blamed only if the model passes i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from tokverify.compare.damage.lost_pattern import (
     find_foreign_pattern,
@@ -23,7 +24,7 @@ from tokverify.compare.damage.lost_setting import (
 from tokverify.compare.damage.lost_token import find_lost_merges, find_lost_tokens, find_lost_types
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
-from tokverify.report.tokenizer_difference import TokenizerDifference
+from tokverify.report.tokenizer_difference import BLAME, TokenizerDifference
 from tokverify.sources.huggingface.document import Document
 from tokverify.tokenizer import Tokenizer
 
@@ -41,13 +42,16 @@ _OF_DOCUMENTS: tuple[Callable[[Encoder, Document, Opened], Iterator[TokenizerDif
 
 def find_damage(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
     """Yield what shows that a reference is damaged, if the model is not."""
-    found = False
-    for difference in _find_lost(actual, facts):
-        found = True
-        yield difference
+    found = list(_find_lost(actual, facts))
     # A stage that is known to be lost splits pieces, too.
     if not found and isinstance(actual, Encoder):
-        yield from find_foreign_pattern(actual, facts)
+        found = list(find_foreign_pattern(actual, facts))
+    if not found or not facts.assumption:
+        yield from found
+        return
+    # What is assumed, the reference has not lost, and no program has saved.
+    sign = found[0].message.removeprefix(f"{BLAME}: ").partition(";")[0]
+    yield replace(found[0], message=f"{BLAME}: {facts.assumption}, which does not fit its vocabulary: {sign}")
 
 
 def _find_lost(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:

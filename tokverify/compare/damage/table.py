@@ -165,6 +165,7 @@ _DAMAGES: dict[str, Callable[[str, str], bool]] = {
     "they were escaped for HTML": lambda text, right: unescape(text) == right,
     "they were normalized with NFKC": lambda text, right: unicodedata.normalize("NFKC", right) == text,
     "a line end was kept behind each": lambda text, right: text.rstrip("\r\n") == right,
+    "line ends were converted": lambda text, right: text.replace("\r\n", "\n") == right.replace("\r\n", "\n"),
     f"they had spaces instead of {SPELLED_SPACE}": lambda text, right: text.replace(" ", SPELLED_SPACE) == right,
     "line breaks and tabs were escaped": _was_escaped,
     "characters beyond U+FFFF were written as surrogates": _has_surrogates,
