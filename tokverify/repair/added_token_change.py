@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokverify.engine.families import find_family
+from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.special_text import is_converted_control
 from tokverify.repair import cost
@@ -66,9 +67,9 @@ def _other_tokens(spec: TokenizerSpec, reference: TokenizerSpec, facts: Opened) 
     """Return the reference's text and type for each token that has another text, and not only other marks of spaces."""
     types = converted_types(reference, types_of(reference), facts, spec)
     return {
-        id: TokenPatch(theirs, types[id])
-        for id, (ours, theirs) in enumerate(zip(spec.tokens, reference.tokens, strict=False))
-        if ours != theirs and escape_spaces(ours) != escape_spaces(theirs)
+        id: TokenPatch(reference.tokens[id], types[id])
+        for id in find_changed(spec.tokens, reference.tokens)
+        if escape_spaces(spec.tokens[id]) != escape_spaces(reference.tokens[id])
     }
 
 
@@ -97,7 +98,7 @@ def tokens_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
 def placeholders_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Replace placeholders, and unused tokens that texts should contain, by the reference's, by their bytes."""
     spec, reference = evidence.spec, evidence.facts.spec
-    if reference is not None and reference.model == spec.model:
+    if not evidence.facts.token_bytes or (reference is not None and reference.model == spec.model):
         return
     formed, types = _formed_pieces(spec), types_of(spec)
     patches: dict[int, TokenPatch] = {}

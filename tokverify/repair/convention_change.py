@@ -43,8 +43,9 @@ def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
     if restored := _restore_merges(_lost_pieces(evidence), current):
         sentence = f"adding {plural(len(restored), 'merge')} for tokens that have none, but are used by the reference"
         yield set_field("merges", current + restored, sentence, cost.CONVENTIONAL_ARRAY)
-    recover = byte_level_merges if family.alphabet is Alphabet.BYTE_LEVEL else all_splits
-    implied = recover(spec, [id for id, _ in _normal_tokens(spec)])
+    normal = dict(_normal_tokens(spec))
+    is_byte_level = family.alphabet is Alphabet.BYTE_LEVEL
+    implied = byte_level_merges(tuple(normal.values())) if is_byte_level else all_splits(spec, normal)
     yield from _merge_changes(current, implied)
 
 

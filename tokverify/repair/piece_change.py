@@ -13,13 +13,13 @@ from tokverify.engine.family import Alphabet, Settings
 from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.normalizer import ESCAPED_SPACE, escape_spaces
 from tokverify.engine.settings import resolve
+from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import answer_or
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.spelling import RESPELLINGS, Respelling, spell_token
 from tokverify.repair.token_patch import (
     TokenPatch,
-    kind_of,
     name_tokens,
     name_tokens_and_kinds,
     patch_tokens,
@@ -176,7 +176,7 @@ def ordered_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
     spec = evidence.spec
     if evidence.facts.spec is not None or evidence.facts.token_bytes:
         return
-    ids = [id for id, piece in enumerate(spec.tokens) if kind_of(piece) == "bytes"]
+    ids = [id for id, piece in enumerate(spec.tokens) if piece.startswith("<0x") and BYTE_PIECE.fullmatch(piece)]
     ordered = zip(ids, sorted(spec.tokens[id] for id in ids), strict=True)
     patches = {id: TokenPatch(piece) for id, piece in ordered if piece != spec.tokens[id]}
     if patches:

@@ -7,6 +7,7 @@ sentencepiece token scores no higher than the one before it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import log
 
 from tokverify.engine.byte_level import from_byte_level
@@ -22,11 +23,13 @@ def normal_ids(spec: TokenizerSpec) -> list[int]:
     return [id for id, type in enumerate(spec.types or [normal] * len(spec.tokens)) if type == normal]
 
 
-def byte_level_merges(spec: TokenizerSpec, ids: Iterable[int]) -> list[str]:
-    """Return the merges by which lower ids among `ids` form each byte-level token, as for a tiktoken file."""
+# A search asks for them again with each change that it extends, and they take seconds.
+@lru_cache(maxsize=2)
+def byte_level_merges(tokens: tuple[str, ...]) -> list[str]:
+    """Return the merges by which earlier ones of some byte-level tokens form each of them, as for a tiktoken file."""
     from tokverify.sources.tiktoken.merges import recover_merges, spell_merges
 
-    ranks = {from_byte_level(spec.tokens[id]): id for id in ids}
+    ranks = {from_byte_level(token): rank for rank, token in enumerate(tokens)}
     return spell_merges(recover_merges(ranks))
 
 
