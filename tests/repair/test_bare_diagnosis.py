@@ -218,3 +218,28 @@ def test_an_empty_token_keeps_the_name_that_llama_cpp_gives_it():
     right = replace(BPE, tokens=[*BPE.tokens[:-1], ""], types=[*BPE.types[:-1], NORMAL])
     best = found(swapped(right, "a", "b"), right).diagnosis.explanations[0]
     assert best.sentence == "rewriting 2 tokens (ids 97-98) to represent the same bytes as in the reference"
+
+
+@pytest.mark.parametrize(
+    ("markers", "type"), [(["<|think|>", "<|end_think|>"], CONTROL), (["<think>", "</think>"], USER_DEFINED)]
+)
+def test_placeholders_get_the_markers_that_a_reference_without_tokens_encodes_to_their_ids(
+    markers: list[str], type: int
+):
+    first, second = markers
+    right = bpe_spec(["a b"], dict.fromkeys(markers, type), chat_template=f"{{{{ '{first}{second}' }}}}")
+    lost = [right.tokens.index(text) for text in markers]
+    tokens = [f"[PAD{id}]" if id in lost else token for id, token in enumerate(right.tokens)]
+    types = [UNUSED if id in lost else each for id, each in enumerate(right.types)]
+    wrong = replace(right, tokens=tokens, types=types)
+    cases = [
+        Case(id=str(parse_special), suite="s", text=f"a{first}b", parse_special=parse_special)
+        for parse_special in (True, False)
+    ]
+    facts = Opened(IdsOnly(Encoder(right, "right")))
+    results = verify_tokenizers(Encoder(wrong), facts.tokenizer, cases).results
+    result = diagnose(wrong, facts, results, encoder=Encoder(wrong))
+    fixed = result.changes[0].transform(wrong)
+    assert list(fixed.tokens) == right.tokens
+    assert list(fixed.types) == list(right.types)
+    assert f'the markers that the reference encodes so ("{first}", "{second}")' in result.changes[0].sentence

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tokverify.compare.marker import ANY
 from tokverify.engine.families import find_family
 from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.normalizer import escape_spaces
@@ -15,15 +16,18 @@ from tokverify.repair.change import TokenizerChange
 from tokverify.repair.spelling import text_of_bytes
 from tokverify.repair.token_patch import TokenPatch, kind_of, name_tokens, patch_tokens, types_of
 from tokverify.repair.type_change import converted_types, type_effect
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 from tokverify.text.utf8 import has_surrogate, to_bytes
-from tokverify.text.wording import plural
+from tokverify.text.wording import list_items, plural, quote
+from tokverify.texts.batch import Queries
 from tokverify.texts.token_text import is_filler
+from tokverify.tokenizer import why_hidden
 
 if TYPE_CHECKING:
     from tokverify.compare.opened import Opened
     from tokverify.repair.evidence import Evidence
 
+_SHOWN = 5
 _PADDING_SCORE = -10_000.0
 """So low that a model that looks for the best sum of scores never uses a padding token for its own text."""
 
@@ -108,6 +112,31 @@ def placeholders_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
             patches[id] = TokenPatch(*_token_for(id, data, formed, evidence))
     if patches:
         sentence = f"replacing {name_tokens(patches, spec)} with the reference's"
+        yield patch_tokens(patches, "added", sentence, cost.TEXTS_BY_BYTES)
+
+
+def placeholders_by_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Replace placeholders by markers that a reference which shows only ids encodes to their ids.
+
+    The markers are those of the failing texts and of the chat template.
+    """
+    spec, expected, types = evidence.spec, evidence.facts.tokenizer, types_of(evidence.spec)
+    free = {id for id in ids_of_type(types, TokenType.UNUSED) if is_filler(spec.tokens[id])}
+    if expected is None or not why_hidden(expected) or free.isdisjoint(evidence.missing):
+        return
+    markers = list(dict.fromkeys(ANY.findall(f"{evidence.text}\n{spec.chat_template or ''}")))
+    queries = Queries(expected)
+    parsed = queries.encode_all(markers, parse_special=expected.parses_special)
+    patches: dict[int, TokenPatch] = {}
+    for text, ids, plain in zip(markers, parsed, queries.encode_all(markers), strict=True):
+        if ids and len(ids) == 1 and ids[0] in free:
+            is_control = plain != ids or is_converted_control(text)
+            type = TokenType.CONTROL if is_control else TokenType.USER_DEFINED
+            patches.setdefault(ids[0], TokenPatch(text, type))
+    if patches:
+        texts = list_items([quote(patch.text or "") for patch in patches.values()], _SHOWN)
+        what = "marker" if len(patches) == 1 else "markers"
+        sentence = f"replacing {name_tokens(patches, spec)} with the {what} that the reference encodes so ({texts})"
         yield patch_tokens(patches, "added", sentence, cost.TEXTS_BY_BYTES)
 
 

@@ -37,6 +37,7 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] =
     "order of bytes": piece_change.ordered_bytes,
     "texts by bytes": piece_change.texts_by_bytes,
     "placeholders": added_token_change.placeholders_by_bytes,
+    "placeholders by ids": added_token_change.placeholders_by_ids,
     "moves": move_change.moves,
     "extra tokens": extra_token_change.extra_tokens,
     "added tokens": added_token_change.reference_tokens,

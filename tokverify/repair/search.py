@@ -155,8 +155,11 @@ class _Search(Generic[_Goal]):
         spec, encoder = (trial.encoder.spec, trial.encoder) if trial else (self._spec, self._encoder)
         left = [goal for goal in self._sample if not trial or goal.name not in trial.explained]
         changes = self._problem.changes(spec, encoder, left)
+        has_pre_tokenizer = trial is not None and any(part.kind == "pre" for part in trial.parts)
         for name in only or changes:
             for change in changes.get(name, ()):
+                if has_pre_tokenizer and change.kind == "pre":
+                    continue  # It would only replace the other one, and was tried alone.
                 if self._budget.is_spent and not only:
                     self._not_tried = _from(name, changes)
                     return
