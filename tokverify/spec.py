@@ -104,7 +104,7 @@ def ids_of_type(types: Iterable[int] | None, *wanted: TokenType) -> list[int]:
 def find_bytes(data: bytes | bytearray, wanted: Iterable[int]) -> list[int]:
     """Return in ascending order the places of bytes; fast if most bytes are others."""
     # subtle: a search for one byte takes a tenth of the time of one for any of several.
-    found = (re.finditer(re.escape(bytes([byte])), data) for byte in wanted)
+    found = (re.finditer(re.escape(bytes([byte])), data) for byte in {*wanted})
     return sorted(match.start() for matches in found for match in matches)
 
 

@@ -242,6 +242,9 @@ def test_an_end_that_the_reference_does_not_have_is_that_of_another_model(tmp_pa
     found = difference(verify(BPE, reference(tmp_path, **FOREIGN_EOS)), Aspect.SPECIAL_IDS)
     assert (found.severity, found.origin) == (WARNING, Origin.REFERENCE)
     assert 'but "</s>" beside the reference, which has no such token' in found.message
+    displaced = {"0": {"content": "</s>", "special": True}}
+    again = verify(BPE, reference(tmp_path, added_tokens_decoder=displaced, **FOREIGN_EOS))
+    assert found.message in [each.message for each in again.differences]
     # It may be listed by another of these files.
     (tmp_path / "added_tokens.json").write_text(json.dumps({"</s>": len(BPE.tokens)}))
     report = verify(BPE, reference(tmp_path, **FOREIGN_EOS))

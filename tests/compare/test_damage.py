@@ -558,8 +558,7 @@ def test_what_is_assumed_of_a_vocabulary_is_not_called_lost(tmp_path):
     cases = [Case(id="number", suite="made", text="a  12", add_special=False)]
     report = verify_model(tmp_path / "model.gguf", reference, cases)
     (found,) = (each.message for each in report.differences if each.aspect is Aspect.SPLITTING)
-    assert "assumed, which does not fit its vocabulary: its pre-tokenizer leaves spaces and digits together" in found
-    assert "transformers 5" not in found
+    assert found.endswith("GPT-2's byte-level BPE was assumed, which does not fit its vocabulary")
 
 
 @pytest.mark.parametrize(

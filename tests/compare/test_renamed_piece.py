@@ -74,3 +74,10 @@ def test_a_piece_that_is_a_line_separator_is_trimmed_by_some_programs(path):
     assert (found.severity, list(found.ids)) == (INFO, [8, 9])
     assert "words are split at whitespace, so no text is encoded to it" in found.message
     assert_different(verify(replace(spec, tokens=[*spec.tokens[:-3], "▁", "", "▁y"]), path, texts))
+
+
+def test_a_word_with_a_line_end_is_a_fault_and_not_trimmed(path):
+    spec = read_spec(path)
+    wrong = replace(spec, tokens=[f"{token}\r" if token == "▁fox" else token for token in spec.tokens])
+    differences = verify(wrong, path, ("x",)).differences
+    assert [each.severity for each in differences if 5 in each.ids] == [ERROR]

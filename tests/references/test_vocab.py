@@ -71,7 +71,7 @@ def test_the_configuration_can_ask_for_a_space_before_a_text(bpe):
     [(None, False), ({"tokenizer_class": "BertTokenizer"}, True), ({"do_lower_case": False}, False)],
 )
 def test_vocab_txt_is_wordpiece(tmp_path, config, lowercase):
-    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nfox\n##es\nFox\n")
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nfox\n##es\nFox\nA\nB\nC\nD\nE\nF\nG\n")
     if config:
         (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
     found = open_reference(tmp_path / "vocab.txt")
@@ -82,12 +82,12 @@ def test_vocab_txt_is_wordpiece(tmp_path, config, lowercase):
 
 
 def test_without_a_class_a_vocab_txt_without_capitals_is_lowercase(tmp_path):
-    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n<S>\nfox\n")
+    (tmp_path / "vocab.txt").write_text("[PAD]\r[UNK]\r[CLS]\r[SEP]\r<S>\rfox\rⅣ\rℝ\r")
     assert encode(open_reference(tmp_path / "vocab.txt").tokenizer, "Fox") == [5]
 
 
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_a_vocab_txt_is_split_at_line_feeds_only_and_may_begin_with_a_byte_order_mark(tmp_path, line_end):
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_a_vocab_txt_is_split_at_line_ends_only_and_may_begin_with_a_byte_order_mark(tmp_path, line_end):
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "\u2028", "a", "##\x85", ""]
     path = tmp_path / "vocab.txt"
     path.write_bytes(line_end.join(pieces).encode("utf-8-sig"))

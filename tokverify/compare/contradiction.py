@@ -431,7 +431,7 @@ def _check_pieces(tokenizer: Tokenizer, path: Path) -> Iterator[Contradiction]:
 
 
 def read_beside(model: Path) -> TokenizerSpec:
-    """Read the sentencepiece model beside a tokenizer.json, once until it changes.
+    """Read the sentencepiece model beside a tokenizer.json, once until it changes, whatever other files do.
 
     Raises:
         TokverifyError: If it cannot be read.

@@ -30,10 +30,10 @@ from tokverify.tokenizer import NameSupplying, Tokenizer, lists_no_special_token
 
 _SHOWN, _SHOWN_MOVED = 5, 2
 _MOST_DAMAGED = 100
+"""The most tokens whose bytes are worth looking at: of more, some are not UTF-8 anyway."""
 _MOST_PACKS = 16
 """If more texts of many tokens differ, another fault than exchanged tokens does that, and the cases show it."""
 _BEFORE = "a\n"
-"""The most tokens whose bytes are worth looking at: of more, some are not UTF-8 anyway."""
 _ASPECTS: Mapping[Aspect, tuple[Severity, str, str]] = {
     Aspect.BYTES: (ERROR, "represents a different token", "represent different tokens"),
     Aspect.MISSING: (ERROR, "has a token in the reference only", "have a token in the reference only"),
@@ -159,7 +159,8 @@ def _excuse(
         return _EMPTY
     text = expected.token_bytes(piece.id).decode("utf-8", "surrogateescape")
     spelled = ESCAPED_SPACE + text[1:] if text.startswith(" ") else text
-    if splits_words and own != spelled and own.rstrip() == spelled.rstrip():
+    is_white = not any(each.strip(ESCAPED_SPACE).strip() for each in (own, spelled))
+    if splits_words and is_white and own != spelled:
         return _TRIMMED
     return _SPACED if ESCAPED_SPACE in text and text != spelled == own else None
 

@@ -18,7 +18,7 @@ from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.errors import NotComparedError, answer_or
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import BLAME, Aspect, Origin, TokenizerDifference
-from tokverify.sources.config import find_left_out, special_texts
+from tokverify.sources.config import find_displaced, find_left_out, special_texts
 from tokverify.sources.gguf.keys import SPECIAL_IDS
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
@@ -115,7 +115,11 @@ def _find_foreign(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerD
     """Yield that the files beside a reference name an EOS that is none of its tokens, as those of another model."""
     path = path_of(expected)
     named = special_texts(path).get("eos") if path else None
-    if named is None or "eos" not in _list_unknown(expected, actual) or named in find_left_out(expected).values():
+    if named is None or "eos" not in _list_unknown(expected, actual):
+        return
+    # A configuration of another model names tokens at ids of others, too.
+    appended = {text for id, text in find_left_out(expected).items() if id not in find_displaced(expected)}
+    if named in appended:
         return
     id = actual.special_ids["eos"]
     message = (

@@ -45,7 +45,7 @@ def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
         yield set_field("merges", current + restored, sentence, cost.CONVENTIONAL_ARRAY)
     normal = dict(_normal_tokens(spec))
     is_byte_level = family.alphabet is Alphabet.BYTE_LEVEL
-    implied = byte_level_merges(tuple(normal.values())) if is_byte_level else all_splits(spec, normal)
+    implied = list(byte_level_merges(tuple(normal.values()))) if is_byte_level else all_splits(spec, normal)
     yield from _merge_changes(current, implied)
 
 

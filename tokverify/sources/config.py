@@ -15,7 +15,7 @@ from tokverify.sources.location import FILE_NAMES, VOCABULARIES
 from tokverify.spec import DEFAULT_TEMPLATE, MAX_TOKENS
 from tokverify.system.input_file import read_bytes, read_text
 from tokverify.system.json_input import JsonError, parse_json
-from tokverify.tokenizer import DocumentHolding, Tokenizer, path_of, pieces_of
+from tokverify.tokenizer import AddedTokenListing, DocumentHolding, Tokenizer, path_of, pieces_of
 
 _MAX_BYTES = 1 << 25
 _MAX_KEPT_BYTES, _MOST_KEPT = 1 << 22, 8
@@ -165,23 +165,33 @@ def configured_tokens(tokenizer_file: Path, size: int) -> dict[str, int]:
 
 def find_left_out(expected: Tokenizer) -> Mapping[int, str]:
     """Return the added tokens, by id, that only the files beside a reference declare, as beside a .model file."""
-    path = path_of(expected)
-    declared = configured_tokens(path, expected.vocab_size) if path else {}
-    return {**find_displaced(expected), **{id: text for text, id in declared.items() if id >= expected.vocab_size}}
+    path, size = path_of(expected), expected.vocab_size
+    declared = configured_tokens(path, size) if path else {}
+    beyond = {id: text for text, id in declared.items() if id >= size}
+    displaced = find_displaced(expected)
+    if not displaced:
+        return beyond
+    # transformers appends all in the order of the ids that they have there.
+    return dict(enumerate([*displaced.values(), *(text for _, text in sorted(beyond.items()))], start=size))
 
 
 def find_displaced(expected: Tokenizer) -> Mapping[int, str]:
     """Return the added tokens that a tokenizer_config.json declares at ids of other tokens, by the ids they get.
 
     transformers appends them to a tokenizer.json: the configuration of the tokenizer from which it was made lies on.
+    If another added token is there, one of the two files is wrong.
     """
     path, size = path_of(expected), expected.vocab_size
     if path is None or not isinstance(expected, DocumentHolding):
         return {}
-    listed = sorted((id, text) for text, id in declared_tokens(path).items() if id < size)
-    if all(expected.piece(id) == text for id, text in listed):
+    pieces, declared = pieces_of(expected), declared_tokens(path)
+    there = {id: pieces[id] for text, id in declared.items() if id < size and pieces[id] != text}
+    if not there or (
+        isinstance(expected, AddedTokenListing) and not {*there.values()}.isdisjoint(expected.added_texts)
+    ):
         return {}
-    known = set(pieces_of(expected))
+    known = set(pieces)
+    listed = sorted((id, text) for text, id in declared.items() if id < size)
     return dict(enumerate((text for _, text in listed if text not in known), start=size))
 
 

@@ -1,6 +1,6 @@
 """A file has the added tokens that only the files beside its reference list, as transformers does."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from tokverify.references import open_reference
 from tokverify.repair.fix.fixing import make_plan, to_report
 from tokverify.report.finding import ERROR
 from tokverify.report.fix import fix_exit_code
+from tokverify.sources.config import find_left_out
 from tokverify.sources.gguf.declaration import Declaration
 from tokverify.spec import TokenType
 
@@ -64,6 +65,24 @@ def test_a_token_listed_at_the_id_of_another_is_appended_as_transformers_does(tm
     report = verify(MODEL, displacing(tmp_path), TEXTS)
     assert_limit(report, "TL028")
     assert f'only the files beside the reference list {AUDIO} "<audio>"' in report.limits[0].message
+
+
+def listing(tmp_path: Path, **texts: str) -> Mapping[int, str]:
+    """Return what is left out beside a tokenizer_config.json that lists these texts, by ids such as `id5`."""
+    found = displacing(tmp_path)
+    listed = {id.removeprefix("id"): {"content": text, "special": True} for id, text in texts.items()}
+    write_json(tmp_path / "tokenizer_config.json", {"added_tokens_decoder": listed})
+    return find_left_out(open_reference(found).tokenizer)
+
+
+def test_all_tokens_are_appended_in_the_order_of_their_listed_ids(tmp_path: Path):
+    listed = {"id2": "<a>", "id3": "<b>", f"id{AUDIO}": "<c>"}
+    assert listing(tmp_path, **listed) == {AUDIO: "<a>", AUDIO + 1: "<b>", AUDIO + 2: "<c>"}
+
+
+def test_nothing_is_appended_if_another_added_token_is_there(tmp_path: Path):
+    """One of the two files is wrong, and a right model has this token at the id that they both give it."""
+    assert listing(tmp_path, **{f"id{AUDIO - 1}": "<|im_start|>"}) == {}
 
 
 def test_a_model_without_a_displaced_token_is_right(tmp_path: Path):

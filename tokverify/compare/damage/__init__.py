@@ -42,23 +42,27 @@ _OF_DOCUMENTS: tuple[Callable[[Encoder, Document, Opened], Iterator[TokenizerDif
 
 def find_damage(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
     """Yield what shows that a reference is damaged, if the model is not."""
-    found = list(_find_lost(actual, facts))
+    found = False
+    for difference in _find_lost(actual, facts):
+        found = True
+        yield difference
     # A stage that is known to be lost splits pieces, too.
     if not found and isinstance(actual, Encoder):
-        found = list(find_foreign_pattern(actual, facts))
-    if not found or not facts.assumption:
-        yield from found
-        return
-    # What is assumed, the reference has not lost, and no program has saved.
-    sign = found[0].message.removeprefix(f"{BLAME}: ").partition(";")[0]
-    yield replace(found[0], message=f"{BLAME}: {facts.assumption}, which does not fit its vocabulary: {sign}")
+        yield from _name_assumption(find_foreign_pattern(actual, facts), facts)
 
 
 def _find_lost(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
     document = facts.document
     if document is not None and isinstance(actual, Encoder):
         for find in _OF_DOCUMENTS:
-            yield from find(actual, document, facts)
+            yield from _name_assumption(find(actual, document, facts), facts)
     yield from find_lost_merges(actual, facts)
     yield from find_lost_tokens(actual, facts)
     yield from find_lost_types(actual, facts)
+
+
+def _name_assumption(differences: Iterator[TokenizerDifference], facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield differences in splitting, of which a reference has lost nothing if its files do not say how to split."""
+    for difference in differences:
+        message = f"{BLAME}: {facts.assumption}, which does not fit its vocabulary"
+        yield replace(difference, message=message) if facts.assumption else difference

@@ -156,8 +156,17 @@ def _were_bytes_mapped_twice(text: str, right: str) -> bool:
     return text in {to_byte_level(right), to_byte_level(from_byte_level(right).decode("latin-1"))}
 
 
+def _is_decomposed(text: str, right: str) -> bool:
+    """Whether the letters of the alphabet for bytes were taken apart, as macOS does with names of files."""
+    return unicodedata.normalize("NFD", right) == text and read_bytes(text) is None and read_bytes(right) is not None
+
+
 _MISREADINGS: dict[str, Callable[[str, str], bool]] = {
-    f"their UTF-8 was read as {name}": partial(_is_misread, encoding=encoding) for name, encoding in _ENCODINGS.items()
+    **{
+        f"their UTF-8 was read as {name}": partial(_is_misread, encoding=encoding)
+        for name, encoding in _ENCODINGS.items()
+    },
+    "the letters that spell their bytes were decomposed (NFD)": _is_decomposed,
 }
 """What could not be done to the right text to get the other one, so that a reference shows it as well as a file."""
 _DAMAGES: dict[str, Callable[[str, str], bool]] = {

@@ -24,13 +24,13 @@ def normal_ids(spec: TokenizerSpec) -> list[int]:
 
 
 # A search asks for them again with each change that it extends, and they take seconds.
-@lru_cache(maxsize=2)
-def byte_level_merges(tokens: tuple[str, ...]) -> list[str]:
+@lru_cache(maxsize=1)
+def byte_level_merges(tokens: tuple[str, ...]) -> tuple[str, ...]:
     """Return the merges by which earlier ones of some byte-level tokens form each of them, as for a tiktoken file."""
     from tokverify.sources.tiktoken.merges import recover_merges, spell_merges
 
     ranks = {from_byte_level(token): rank for rank, token in enumerate(tokens)}
-    return spell_merges(recover_merges(ranks))
+    return tuple(spell_merges(recover_merges(ranks)))
 
 
 def all_splits(spec: TokenizerSpec, order: Iterable[int]) -> list[str]:

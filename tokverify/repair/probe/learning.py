@@ -289,7 +289,7 @@ def _agreements(hypothesis: Hypothesis) -> int:
 def _make_byte_level(evidence: Evidence) -> Hypothesis:
     spec = replace(_make_spec(evidence, "gpt2", Alphabet.BYTE_LEVEL), pre="gpt-2")
     reachable = [id for id in convention.normal_ids(spec) if id not in evidence.unreachable]
-    spec = replace(spec, merges=convention.byte_level_merges(tuple(spec.tokens[id] for id in reachable)))
+    spec = replace(spec, merges=list(convention.byte_level_merges(tuple(spec.tokens[id] for id in reachable))))
     around = evidence.tokens.around
     adds_bos = bool(around.before) if around else None
     cleans = cleans_spaces(evidence.queries)

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
 from tokverify.engine.byte_level import SPELLED_SPACE, byte_pieces
 from tokverify.errors import BrokenFileError, UnsupportedError
@@ -45,8 +47,8 @@ _ASSUMED = {
 _BERT_TOKENS = ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]")
 _ROBERTA_TOKENS = ("<s>", "</s>", "<unk>", "<pad>", "<mask>")
 _BYTES = 256
-_PIECES_PER_CAPITAL = 1000
-"""One piece in so many has capitals if any text had; in Korean vocabularies, one in 90 has."""
+_FEWEST_CAPITALS, _PIECES_PER_CAPITAL = 8, 1000
+"""If texts had capitals, so many pieces have some, and one in so many; in Korean vocabularies, one in 90 has."""
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
@@ -124,9 +126,9 @@ def _read_lines(path: Path, file: Path) -> list[str]:
     """Return the lines of one of the files of a vocabulary."""
     with _reading(path):
         # Editors of Windows add a byte order mark, and end lines in their own way.
-        text = read_file(file).decode("utf-8-sig").replace("\r\n", "\n")
+        lines = StringIO(read_file(file).decode("utf-8-sig"), newline=None)
     # subtle: not splitlines(), as Chinese BERT has a piece that is a line separator.
-    return text.removesuffix("\n").split("\n") if text else []
+    return [line.removesuffix("\n") for line in lines]
 
 
 def _declared_texts(path: Path, config: Mapping[str, Any]) -> set[str]:
@@ -194,8 +196,9 @@ def _make_wordpiece(path: Path, config: Mapping[str, Any], name: str) -> Tokeniz
 
 def _has_capitals(pieces: Collection[str]) -> bool:
     """Whether a vocabulary was made of texts with capitals, as nothing but its pieces can say without a class."""
-    count = sum(piece != piece.lower() and not piece.startswith(("[", "<")) for piece in pieces)
-    return count * _PIECES_PER_CAPITAL > len(pieces)
+    words = (piece for piece in pieces if not piece.startswith(("[", "<")))
+    count = sum(piece != piece.lower() and any(category(letter) == "Lu" for letter in piece) for piece in words)
+    return count >= max(_FEWEST_CAPITALS, len(pieces) // _PIECES_PER_CAPITAL)
 
 
 def _read_pieces(path: Path) -> list[str]:

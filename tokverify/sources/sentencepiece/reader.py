@@ -121,7 +121,7 @@ def append_tokens(spec: TokenizerSpec, declared: Mapping[int, tuple[str, TokenTy
         tokens.append(text)
         scores.append(_ADDED_SCORE if id in declared else _UNUSED_SCORE)
         types.append(type)
-    return replace(spec, tokens=tokens, scores=scores, types=types)
+    return replace(spec, tokens=tokens, scores=None if spec.scores is None else scores, types=types)
 
 
 def tokens_beside(path: Path, size: int) -> dict[int, tuple[str, TokenType]]:
