@@ -19,7 +19,7 @@ from tokverify.commands.cli.case_options import (
     strict_option,
     waivers_option,
 )
-from tokverify.commands.cli.configured import choose_models, override_settings
+from tokverify.commands.cli.configured import choose_models, merge_options, override_settings
 from tokverify.commands.cli.options import (
     ModelCommand,
     allow_outside_option,
@@ -30,6 +30,7 @@ from tokverify.commands.cli.options import (
 )
 from tokverify.commands.cli.parameters import option, takes
 from tokverify.commands.cli.several import check_several
+from tokverify.location import Location
 from tokverify.report.check import Part
 
 
@@ -38,7 +39,7 @@ class CheckOptions(BaselineOptions):
     """The options of the command."""
 
     models: tuple[Path | str, ...] = models_argument(required=False)
-    reference: str | None = reference_option("to compare with")
+    reference: Location | str | None = reference_option("to compare with")
     cases: tuple[SuiteSource, ...] = cases_option()
     llama_cpp: str | None = llama_cpp_option()
     waivers: Path | None = waivers_option()
@@ -80,7 +81,8 @@ def check(options: CheckOptions) -> int:
             parts=[Part(name) for name in options.only] or list(Part),
             max_failures=options.max_failures,
             update_baseline=options.update_baseline,
-            options=options.as_recorded(),
+            # Repairs name the reference and the cases of this model.
+            options=merge_options(CheckOptions, vars(options), model).as_recorded(),
         )
         for model in models
     ]
