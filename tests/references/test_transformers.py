@@ -131,6 +131,15 @@ def test_what_it_cannot_load_gives_one_line(tmp_path):
     assert "\n" not in str(caught.value)
 
 
+def test_a_configuration_without_a_vocabulary_is_no_tokenizer(folder, tmp_path):
+    pytest.importorskip("transformers")
+    token = {"content": "<|end|>", "special": True}
+    config = {"tokenizer_class": "Qwen2Tokenizer", "added_tokens_decoder": {"0": token}, "eos_token": "<|end|>"}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    with pytest.raises(TokverifyError, match=r"has no vocabulary, only the added tokens of its tokenizer_config\.json"):
+        open_reference(str(tmp_path))
+
+
 def test_a_missing_library_names_the_command_that_installs_it(monkeypatch, folder):
     monkeypatch.setattr(transformers.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingLibraryError, match=r"pip install transformers"):

@@ -107,6 +107,15 @@ class TransformersEngine:
             use_fast="slow" not in options,
             trust_remote_code="trust_remote_code" in options,
         )
+        if Path(name).is_dir() and not of_gguf:
+            self._require_vocabulary(Path(name))
+
+    def _require_vocabulary(self, directory: Path) -> None:
+        # The library makes a tokenizer of a configuration alone: it has only the added tokens that this one lists.
+        if (directory / "tokenizer.json").exists():
+            return
+        if self._tokenizer.get_vocab().keys() <= self._tokenizer.get_added_vocab().keys():
+            raise ValueError(f"{directory} has no vocabulary, only the added tokens of its tokenizer_config.json")
 
     def hello(self) -> Response:
         """Describe the tokenizer."""

@@ -294,8 +294,8 @@ def test_parts_in_which_everything_agrees_are_only_summarized():
 def test_a_repair_names_the_configured_reference_and_cases():
     configure(model("bad", "sample-broken.gguf").replace("own.yaml", "spaces.yaml"))
     shown = " ".join(invoke("check", "--only", "run").stdout.split())
-    repair = "tokverify fix sample-broken.gguf -r sample.tokenizer.model -o sample-broken-fixed.gguf --cases spaces.yaml"
-    assert f"repair: {repair}" in shown.replace(" \\ ", " ")
+    options = "-r sample.tokenizer.model -o sample-broken-fixed.gguf --cases spaces.yaml"
+    assert f"repair: tokverify fix sample-broken.gguf {options}" in shown.replace(" \\ ", " ")
 
 
 def test_only_the_requested_parts_are_performed():

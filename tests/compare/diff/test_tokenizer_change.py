@@ -327,7 +327,9 @@ def test_an_error_in_a_file_of_a_revision_names_the_revision(repository):
 @pytest.mark.parametrize(
     ("location", "message"),
     [
-        ("HEAD:models", "a directory at HEAD"),
+        ("HEAD:models", "a directory; name the tokenizer, such as HEAD:models/tokenizer.json"),
+        ("HEAD:./", "a directory; name the tokenizer, such as HEAD:./tokenizer.json"),
+        ("HEAD:models/tokenizer_config.json", "read with the one beside it; name the tokenizer, such as HEAD:models/"),
         ("HEAD:models/model.gguf\n", "a line break"),
         ("HEAD~9:models/model.gguf", "git finds no revision 'HEAD~9'"),
     ],

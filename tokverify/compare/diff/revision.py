@@ -25,6 +25,7 @@ from tokverify.system.input_file import MAX_POINTER_BYTES
 if TYPE_CHECKING:
     from subprocess import CompletedProcess
 
+_DIRECTORY = "a directory"
 # A model of many gigabytes may have to be downloaded.
 _FETCH_SECONDS = 4 * 3600
 _OBJECT = re.compile(rb"([0-9a-f]+) (\w+) ([0-9]+)\n")
@@ -49,6 +50,11 @@ class Revision:
         target = directory / (Path(path).name or "tree")
         from_root = _from_root(path)
         blob = self._find(from_root)
+        if blob == _DIRECTORY or target.name in COMPANIONS:
+            directory = path if blob == _DIRECTORY else posixpath.dirname(path)
+            tokenizer = f"{self.name}:{posixpath.join(directory, 'tokenizer.json')}"
+            what = "a directory" if blob == _DIRECTORY else "no tokenizer, but read with the one beside it"
+            raise TokverifyError(f"{self.name}:{path}: {what}; name the tokenizer, such as {tokenizer}")
         if not isinstance(blob, _Blob):
             raise TokverifyError(
                 f"{self.name}:{path}: {blob} at {self.name}; check the path, which is relative to the root of the"
@@ -75,7 +81,8 @@ class Revision:
 
     def _find(self, path: str) -> _Blob | str:
         """Find a file by its path from the root, or describe what is there instead."""
-        location = f"{self.name}:{path}"
+        # git knows the root by an empty path.
+        location = f"{self.name}:{'' if path == '.' else path}"
         if "\n" in location:
             raise TokverifyError(f"{location!r}: git cannot look up a name with a line break; rename the file")
         # Prints `ID TYPE SIZE`, or `LOCATION missing`, or `WORD LENGTH` for broken links.
@@ -84,7 +91,7 @@ class Revision:
         id, kind, size = match.groups() if match else (b"", b"", b"")
         if kind == b"blob":
             return _Blob(id.decode(), int(size), path)
-        return "a directory" if kind == b"tree" else "no such file"
+        return _DIRECTORY if kind == b"tree" else "no such file"
 
 
 @dataclass(frozen=True, slots=True)
