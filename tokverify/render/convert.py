@@ -26,7 +26,7 @@ from tokverify.render.run.issue import case_issue
 from tokverify.report.convert import Conversion, PreTokenizerChoice, conversion_exit_code
 from tokverify.report.run import FAILING, CaseResult, Status, vocabularies_differ
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import overrides_title, plural
+from tokverify.text.wording import overrides_title, plural, verb
 
 _KINDS = {
     "gguf": "GGUF",
@@ -82,7 +82,8 @@ def _describe_sections(conversion: Conversion, *, verbose: bool) -> Iterator[Sec
     if conversion.untransportable:
         lost = [message(part) for part in conversion.untransportable]
         yield Section([Paragraph(f"not expressible in {_TARGETS[conversion.kinds[1]]}:"), Bullets(lost)])
-    yield from limit_sections(conversion.report)
+    # They explain generated texts, too.
+    yield from limit_sections(conversion.report, "text")
     if vocabularies_differ(conversion.report.vocabulary):
         yield from vocabulary_sections(conversion.report.vocabulary, verbose=verbose)
     if conversion.differing:
@@ -173,7 +174,7 @@ def _describe_outcome(conversion: Conversion) -> str:
     if not conversion.differing:
         texts = f"{plural(len(_cases(conversion)), 'case')} and {plural(conversion.strings, 'generated text')}"
         return f"written; it gives the same ids as {conversion.source} for all {texts}"
-    found = f"{_count_differing(conversion)} differ, {_describe_explained(conversion)}"
+    found = f"{_count_differing(conversion)} {verb(conversion.differing, 'differ')}, {_describe_explained(conversion)}"
     if conversion.written:
         return f"written because of --unexplained: {found}" if conversion.unexplained else f"written, but {found}"
     if conversion.unexplained:
@@ -184,10 +185,11 @@ def _describe_outcome(conversion: Conversion) -> str:
 def _count_differing(conversion: Conversion) -> str:
     cases = _cases(conversion)
     failing = sum(result.status in FAILING for result in cases)
-    strings = conversion.differing - failing
-    return (
-        f"{failing:,} of {plural(len(cases), 'case')} and {strings:,} of {plural(conversion.strings, 'generated text')}"
+    counts = (
+        (failing, plural(len(cases), "case")),
+        (conversion.differing - failing, plural(conversion.strings, "generated text")),
     )
+    return " and ".join(f"{count:,} of {total}" for count, total in counts if count)
 
 
 def _cases(conversion: Conversion) -> list[CaseResult]:
@@ -197,7 +199,7 @@ def _cases(conversion: Conversion) -> list[CaseResult]:
 def _describe_explained(conversion: Conversion) -> str:
     unexplained, total = conversion.unexplained, conversion.differing
     if not unexplained:
-        return "all because of limits of llama.cpp"
+        return f"{'all' if total > 1 else 'only'} because of limits of llama.cpp"
     # A text for each cause in generated texts is among these.
     is_refused = {result.status for result in conversion.report.results if result.fails} == {Status.ERROR}
     reason = "as one side cannot encode them" if is_refused else "for no known reason"
