@@ -14,7 +14,7 @@ from tokverify.report.diagnosis import Command, Diagnosis, Repair
 from tokverify.report.difference import DecodeDifference
 from tokverify.report.finding import Severity
 from tokverify.report.known_difference import KnownDifference
-from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
+from tokverify.report.run import AppliedLimit, CaseResult, Report, Side, Status, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 
 
@@ -61,6 +61,23 @@ def test_a_terminal_ends_with_what_differs_the_cause_the_repair_and_the_verdict(
         "2 cases: 1 match, 1 error; 1 failing difference between the tokenizers",
         "",
     ]
+
+
+def test_the_number_of_cases_that_limits_explain_is_not_said_twice():
+    limit = AppliedLimit(
+        code="TL003",
+        name="no-normalizer",
+        origin=Origin.RUNTIME,
+        severity=Severity.WARNING,
+        message="it does not",
+        cases=1,
+        advice="Normalize.",
+    )
+    last = replace(failing_report().results[1], explained_by=("TL003",))
+    for results, part in ([last], "all"), ([last, failing_report().results[1]], "1"):
+        report = failing_report(results=results, limits=(limit,), differences=(CAUSE,))
+        lines = " ".join(FORMATS["run"]["table"](report, RenderOptions()).split())
+        assert f"error, {part} of them only because of a limit of llama.cpp (TL003); 1 failing" in lines
 
 
 def test_three_effects_of_a_change_are_separated_by_commas():

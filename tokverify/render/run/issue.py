@@ -89,7 +89,7 @@ def _limit_issues(report: Report) -> Iterator[Issue]:
     for limit in report.limits:
         names = [result.case.name for result in report.results if limit.code in result.explained_by]
         lines = [
-            f"{count_limit(limit)} ({limit.code} {limit.name})",
+            count_limit(limit),
             limit.advice,
             *names,
         ]

@@ -143,7 +143,8 @@ def _count_cases(report: Report) -> str:
     if not explained:
         return line
     codes = ", ".join(limit.code for limit in report.limits)
-    return f"{line}, {explained:,} of them only because of {_PLURALS[len(report.limits) > 1]} of llama.cpp ({codes})"
+    part = "all" if explained == counts[Status.MISMATCH] + counts[Status.ERROR] else f"{explained:,}"
+    return f"{line}, {part} of them only because of {_PLURALS[len(report.limits) > 1]} of llama.cpp ({codes})"
 
 
 def _limits_line(report: Report) -> str:
