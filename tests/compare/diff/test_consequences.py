@@ -219,6 +219,14 @@ def outcomes(report) -> dict[Level, Outcome]:
 OLD = bpe_spec(["a b"], special_ids={"eos": 0}, add_bos=False)
 
 
+@pytest.mark.parametrize(("added", "rows"), [(1, "a row for 1 more token"), (2, "rows for 2 more tokens")])
+def test_added_tokens_need_rows_of_the_embedding_matrix_which_may_exist(added: int, rows: str):
+    old = bpe_spec(["a b"])
+    new = bpe_spec(["a b"], added={f"<{number}>": USER_DEFINED for number in range(added)})
+    report = compare(old, new)
+    assert report.consequences[0].reason == f"each id represents the same token; the embedding matrix needs {rows}"
+
+
 def test_the_witness_is_the_shortest_text_with_the_ids_of_both_versions():
     report = compare(OLD, replace(OLD, merges=[]))
     (ids,) = (each for each in report.consequences if each.level is Level.IDS)

@@ -77,7 +77,9 @@ class Consequences:
             return Consequence(level, Outcome.UNKNOWN, f"not every token is known: {error}")
         added = self._new.tokenizer.vocab_size - self._old.tokenizer.vocab_size
         if not changed:
-            rows = f"; the embedding matrix needs {plural(added, 'more row')}" if added > 0 else ""
+            # It may have them already, as many are padded.
+            more = plural(added, "more token")
+            rows = f"; the embedding matrix needs {'a row' if added == 1 else 'rows'} for {more}" if added > 0 else ""
             return Consequence(level, Outcome.VALID, f"each id represents the same token{rows}")
         pieces = {id: self._old.tokenizer.piece(id) for id in changed[:_MAX_TOKENS]}
         some = set(pieces)
