@@ -35,6 +35,7 @@ _SET_TYPES = (
     "[t.parts[t.data[i]].fill(v) for a, b, v in {ranges} for i in range(a, b + 1)]"
 )
 """A Python program that sets types in place; `{ranges}` contains only numbers."""
+_PARTS = {"tokenizer.ggml.tokens": "text", "tokenizer.ggml.token_type": "type", "tokenizer.ggml.scores": "score"}
 _CASES = Check("fix-cases", "cases", "Cases fail in the file that is left.", Level.ERROR)
 _DIFFERENCES = Check("fix-differences", "differences", "A comparison finds differences.", Level.ERROR)
 _INFERRED = Check("fix-inferred", "not verified", "Tokens were changed by inference.", Level.ERROR)
@@ -97,7 +98,8 @@ def _describe_repair(repair: FileRepair, *, is_cause: bool) -> Iterator[Line]:
     keys = f"writes {', '.join(repair.keys)}"
     lines = [keys] if is_cause else [repair.sentence, keys]
     if repair.changed_tokens:
-        lines.append(f"changes the text, type or score of {plural(repair.changed_tokens, 'token')}")
+        parts = " or ".join(part for key, part in _PARTS.items() if key in repair.keys)
+        lines.append(f"changes the {parts} of {plural(repair.changed_tokens, 'token')}")
     if repair.inferred_tokens:
         lines.append(f"of which {repair.inferred_tokens:,} are inferred from similar tokens and not verified")
     yield from label_lines("repair", map(message, lines))

@@ -10,11 +10,11 @@ from tokverify.report.fields import Count
 from tokverify.report.run import AppliedLimit
 from tokverify.report.run_check import check_diagnosis, check_gguf_command
 
-FINDINGS = "errors found by audit"
+FINDINGS = "static rules"
 """The name of the check for errors that the reference does not have."""
 MINOR_ROLES = "special tokens that are not used in texts"
 """The name of the check for roles of no consequence, which may differ."""
-UNCONFIRMED = "audit errors in what the reference does not declare"
+UNCONFIRMED = "errors of static rules in what the reference does not declare"
 """The name of the check for errors that no comparison with the reference can confirm or refute."""
 
 

@@ -94,6 +94,7 @@ def test_a_dry_run_writes_nothing(run, tmp_path: Path):
     assert code == 1
     # The repair is the same as the cause, and is not repeated.
     assert "repair  writes tokenizer.ggml.token_type\n" in output
+    assert "changes the type of 30 tokens\n" in output
     assert output.count("setting the type of 30 tokens") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["suite.yaml"]
 
