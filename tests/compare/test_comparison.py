@@ -245,7 +245,7 @@ def test_without_a_reference_cases_are_compared_with_their_own_expect():
     assert [result.status for result in report.results] == statuses
     assert [token.piece for token in report.results[2].difference.blocks[0].expected] == ["ab"]
     assert report.results[3].notes == ("no token has the expected piece 'zz'",)
-    assert report.results[4].message == "the case has no `expect` for good, only for other"
+    assert report.results[4].message.startswith("the case has no `expect` for good, only for other; add it with")
     assert report.results[5].message.startswith("actual (good)")
     assert report.vocabulary is None
     assert (report.expected.name, run_exit_code(report)) == ("expect", 1)

@@ -124,7 +124,9 @@ class ExpectComparison(Comparison):
         expect = expect_of(case, self.actual_side)
         if expect is None:
             others = f", only for {', '.join(case.expect)}" if case.expect else ""
-            raise UnsupportedError(f"the case has no `expect` for {self.actual_side.name}{others}")
+            raise UnsupportedError(
+                f"the case has no `expect` for {self.actual_side.name}{others}; add it with `tokverify cases record`"
+            )
         supported = (self.actual.adds_special, self.actual.parses_special)
         if any(option and not can for option, can in zip(mode, supported, strict=True)):
             raise UnsupportedError(f"{self.actual_side.name} cannot encode with the options of this case")

@@ -66,7 +66,8 @@ def test_a_reference_is_searched_for_if_a_case_expects_nothing(suite):
 def test_cases_without_expectations_are_skipped_with_reference_expect(suite):
     report = report_of(MODEL, "--cases", suite, "-r", "expect")
     assert [result["status"] for result in report["results"]] == ["match", "match", "skipped"]
-    assert report["results"][2]["message"] == "the case has no `expect` for sample, only for gemma"
+    advice = "add it with `tokverify cases record`"
+    assert report["results"][2]["message"] == f"the case has no `expect` for sample, only for gemma; {advice}"
     assert report["expected"]["reason"] == "as requested"
 
 
