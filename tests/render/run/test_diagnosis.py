@@ -51,7 +51,7 @@ def test_a_terminal_ends_with_what_differs_the_cause_the_repair_and_the_verdict(
     lines = FORMATS["run"]["table"](failing_report(differences=(CAUSE,)), RenderOptions()).split("\n")
     assert lines[-10:] == [
         "WHAT DIFFERS",
-        "  - 1 case could not be encoded, such as s/b: no",
+        "  - 1 case could not be encoded: s/b: no",
         "  - eos is 13 in the model",
         "",
         "DIAGNOSIS",

@@ -49,7 +49,7 @@ def unknown_template_token(subject: Subject) -> Iterator[Finding]:
     meant = {text: find_meant(text, subject.settings.added_tokens) for text in missing}
     plain = [text for text in missing if _is_plain_in_reference(subject, text, is_odd=bool(meant[text]))]
     if plain:
-        message = f"the chat template contains {_texts(plain)}, which is plain text here and in the reference"
+        message = f"the chat template contains {_texts(plain)}, plain text here and in the reference"
         yield Finding(INFO, message, keys=(CHAT_TEMPLATE,))
     lost = [text for text in missing if text not in plain]
     if lost:

@@ -55,7 +55,7 @@ def literal_marker(sides: Sides) -> Iterator[Counterfactual]:
                 applies=lambda target: ESCAPED_SPACE in target.text,
             )
         yield Counterfactual(
-            reason="llama.cpp reads a literal ▁ beside a space as something else than two spaces",
+            reason="llama.cpp reads a literal ▁ beside a space as something other than two spaces",
             sentence="reading a ▁ in a text as a space",
             deviation=Deviation(rewrite=unescape_spaces),
             applies=lambda target: ESCAPED_SPACE in target.text,

@@ -11,6 +11,7 @@ from tokverify.report.diagnosis import Diagnosis, Explanation, command_line
 from tokverify.report.finding import Severity
 from tokverify.report.run import (
     AppliedLimit,
+    CaseResult,
     Report,
     Status,
     VocabularyDifference,
@@ -286,7 +287,7 @@ def _count_errors(report: Report, what: str) -> Iterator[str]:
     errors = [result for result in report.results if result.status is Status.ERROR and result.fails]
     if errors:
         first = errors[0]
-        yield f"{plural(len(errors), what)} could not be encoded, such as {first.case.name}: {first.message}"
+        yield f"{plural(len(errors), what)} could not be encoded{_example(errors)}: {first.message}"
 
 
 def _count_mismatches(report: Report, what: str) -> Iterator[str]:
@@ -295,7 +296,11 @@ def _count_mismatches(report: Report, what: str) -> Iterator[str]:
     if failing:
         is_same = report.vocabulary is not None and not vocabularies_differ(report.vocabulary)
         same = "; the tokens themselves are the same" if is_same else ""
-        yield f"{plural(len(failing), what)} {verb(len(failing), 'differ')}, such as {failing[0].case.name}{same}"
+        yield f"{plural(len(failing), what)} {verb(len(failing), 'differ')}{_example(failing)}{same}"
+
+
+def _example(results: Sequence[CaseResult]) -> str:
+    return f"{': ' if len(results) == 1 else ', such as '}{results[0].case.name}"
 
 
 def limit_note(diagnosis: Diagnosis) -> str:
