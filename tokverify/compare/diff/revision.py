@@ -51,8 +51,8 @@ class Revision:
         from_root = _from_root(path)
         blob = self._find(from_root)
         if blob == _DIRECTORY or target.name in COMPANIONS:
-            directory = path if blob == _DIRECTORY else posixpath.dirname(path)
-            tokenizer = f"{self.name}:{posixpath.join(directory, 'tokenizer.json')}"
+            within = path if blob == _DIRECTORY else posixpath.dirname(path)
+            tokenizer = f"{self.name}:{posixpath.join(within, 'tokenizer.json')}"
             what = "a directory" if blob == _DIRECTORY else "no tokenizer, but read with the one beside it"
             raise TokverifyError(f"{self.name}:{path}: {what}; name the tokenizer, such as {tokenizer}")
         if not isinstance(blob, _Blob):
