@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,19 @@ def test_a_broken_file_is_repaired(run, tmp_path: Path):
     assert (tmp_path / "fixed.gguf").read_bytes() == INTACT.read_bytes()
     assert BROKEN.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fixed.gguf", "suite.yaml"]
+
+
+def test_a_configured_model_is_repaired_with_its_reference_and_cases(run, tmp_path: Path):
+    for file in (BROKEN, REFERENCE):
+        shutil.copy(file, tmp_path)
+    settings = {"name": "small", "model": BROKEN.name, "reference": REFERENCE.name, "cases": ["suite.yaml"]}
+    lines = (f"{key} = {json.dumps(value)}" for key, value in settings.items())
+    Path("tokverify.toml").write_text("\n".join(["[[models]]", *lines]))
+    for name in ("small", BROKEN.name):
+        result = CliRunner().invoke(main, ["fix", name, "-o", "fixed.gguf", "--force"])
+        assert result.exit_code == 0, result.output
+        assert "before  1 case matches, 1 does not" in result.stdout
+        assert Path("fixed.gguf").read_bytes() == INTACT.read_bytes()
 
 
 def test_a_run_of_a_file_that_llama_cpp_refuses_names_the_command_that_may_repair_it(run, tmp_path: Path):

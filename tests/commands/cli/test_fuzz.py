@@ -1,6 +1,8 @@
 import json
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -138,6 +140,17 @@ def test_options_become_the_plan(monkeypatch):
     monkeypatch.setattr(task, "_DEFAULT_SECONDS", 0.01)
     run(*base)
     assert (plans[-1].count, plans[-1].seconds) == (None, 0.01)
+
+
+def test_a_configured_model_is_compared_with_its_reference(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(BROKEN, "small.gguf")
+    shutil.copy(REFERENCE, "other.model")
+    Path("tokverify.toml").write_text('[[models]]\nmodel = "small.gguf"\nreference = "other.model"\n')
+    for name in ("small", "small.gguf"):
+        result = run(name, *FEW)
+        assert result.exit_code == 1, result.output
+        assert "other.model" in result.stdout
 
 
 def test_the_help_says_of_every_limit_that_the_search_stops_there():

@@ -10,6 +10,7 @@ import click
 
 from tokverify.case import SuiteSource
 from tokverify.commands.cli.case_options import cases_option
+from tokverify.commands.cli.configured import find_configured, override_settings
 from tokverify.commands.cli.locations import GGUF_PATH
 from tokverify.commands.cli.options import (
     ModelCommand,
@@ -24,6 +25,7 @@ from tokverify.commands.cli.output import ReportOptions, check_reports, write_re
 from tokverify.commands.cli.parameters import option, takes
 from tokverify.commands.cli.progress import StatusLine
 from tokverify.errors import TokverifyError
+from tokverify.location import Location
 from tokverify.render.kinds import present
 from tokverify.text.command_line import fixed_name
 
@@ -36,7 +38,7 @@ class FixOptions(ReportOptions):
     """The options of the command."""
 
     model: Path = model_argument()
-    reference: str | None = reference_option("to agree with")
+    reference: Location | str | None = reference_option("to agree with")
     fixed: Path | None = output_option(
         "the repaired GGUF file (default: NAME-fixed.gguf beside MODEL); MODEL is never changed.", GGUF_PATH
     )
@@ -67,6 +69,9 @@ def fix(options: FixOptions) -> int:
     if not options.fixed and not options.dry_run:
         options = replace(options, fixed=_fixed_beside(options.model))
     check_reports(options, [options.model], [options.fixed])
+    if configured := find_configured(options.model):
+        settings = override_settings(configured, vars(options))
+        options = replace(options, reference=settings.reference, cases=settings.cases)
     return write_reports(options, present("fix", _fix(options)))
 
 

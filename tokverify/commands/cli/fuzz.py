@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ import click
 
 from tokverify.commands.cli.build_option import llama_cpp_option
 from tokverify.commands.cli.case_options import ASPECTS_HELP, fail_on_option
+from tokverify.commands.cli.configured import find_configured, override_settings
 from tokverify.commands.cli.locations import PATH, SUITE_PATH
 from tokverify.commands.cli.options import (
     ModelCommand,
@@ -30,6 +31,7 @@ from tokverify.commands.cli.output import ReportOptions, check_reports, write_re
 from tokverify.commands.cli.parameters import option, takes
 from tokverify.commands.cli.progress import FuzzLine
 from tokverify.commands.cli.stream import write_gone, write_stderr
+from tokverify.location import Location
 from tokverify.render.kinds import present
 from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.system.output_file import check_new_file, check_writable
@@ -55,7 +57,7 @@ class FuzzOptions(ReportOptions):
     """The options of the command; times in seconds, the coverage from 0 to 1."""
 
     model: Path | str = model_argument()
-    reference: str | None = reference_option("to compare with")
+    reference: Location | str | None = reference_option("to compare with")
     seconds: float | None = option(
         "--time",
         callback=parse_seconds,
@@ -110,6 +112,8 @@ def fuzz(options: FuzzOptions) -> int:
     """
     from tokverify.commands.tasks.fuzz import fuzz_model
 
+    if configured := find_configured(options.model):
+        options = replace(options, reference=override_settings(configured, vars(options)).reference)
     _check(options)
     start = time.monotonic()
     with FuzzLine(enabled=not options.quiet) as line:

@@ -21,6 +21,7 @@ from tokverify.compare.fuzz.loop import fuzz
 from tokverify.compare.fuzz.plan import FuzzPlan
 from tokverify.compare.opened import OpenedModel, OpenedReference
 from tokverify.errors import GoneError, TokverifyError
+from tokverify.location import Location
 from tokverify.report.fuzz import DifferenceKind, FuzzProgress, FuzzReport, Stop
 from tokverify.report.run import CaseResult, Status
 from tokverify.report.tokenizer_difference import FAIL_ON
@@ -37,7 +38,7 @@ _DEFAULT_SECONDS = 60.0
 
 def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
     model: str | Path,
-    reference: str | Path | None = None,
+    reference: str | Path | Location | None = None,
     *,
     seconds: float | None = None,
     count: int | None = None,
