@@ -373,12 +373,14 @@ def test_two_files_that_gguf_cannot_express_are_compared_directly(tmp_path: Path
     token = {"id": 5, "content": "<x>", **flags}
     old = bpe_json(tmp_path / "old.json", ["a b", "b c"], [{**token, "special": True}])
     new = bpe_json(tmp_path / "new.json", [["b", "c"], ["a", "b"]], [{**token, "rstrip": True}])
-    parts, not_compared = compare_parts(*(open_version(str(path), tmp_path) for path in (old, new)))
+    versions = [open_version(str(path), tmp_path) for path in (old, new)]
+    parts, not_compared = compare_parts(*versions)
     assert {part.name: part.changes for part in parts} == {
         "merges": (PartChange("reordered", "b c", "after a b", "before a b"),),
         "added tokens": (PartChange("changed", "<x>", "special", "rstrip"),),
     }
     assert len(not_compared) == 2
+    assert len(compare_parts(*(replace(version, unread="it hides them") for version in versions))[1]) == 1
     assert all(
         reason.startswith("only the two files, without what llama.cpp would derive from them: ")
         for reason in not_compared

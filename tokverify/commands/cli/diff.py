@@ -62,7 +62,9 @@ class DiffOptions(CaseOptions, ReportOptions):
         multiple=True,
         type=click.Choice([str(use) for use in Use]),
         callback=lambda _ctx, _param, value: tuple(map(Use, value)),
-        help="Fail only if A and B cannot be used together for this. Can be repeated.",
+        help="Fail only if A and B cannot be used together for this: a target and its draft, the model of an adapter"
+        " and another one, an embedder and its reranker, or a model and the vocabulary of a grammar engine. Can be"
+        " repeated.",
     )
 
 

@@ -53,7 +53,8 @@ def compare_parts(
     has_specs = bool(old.spec and new.spec)
     documents = read_documents(old, new, has_tables=not has_specs)
     parts = [Part("tokens", tuple(compare_tokens(old.tokenizer, new.tokenizer, vocabulary)))]
-    not_compared = list(_describe_unread(old, new, has_documents=all(documents)))
+    # A library that hides the same of both versions is named once.
+    not_compared = list(dict.fromkeys(_describe_unread(old, new, has_documents=all(documents))))
     if old.spec and new.spec:
         unnamed = unnamed_roles(old, new)
         sides = Declared(old.spec, unnamed), Declared(new.spec, unnamed)
