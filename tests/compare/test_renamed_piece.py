@@ -78,6 +78,6 @@ def test_a_piece_that_is_a_line_separator_is_trimmed_by_some_programs(path):
 
 def test_a_word_with_a_line_end_is_a_fault_and_not_trimmed(path):
     spec = read_spec(path)
-    wrong = replace(spec, tokens=[f"{token}\r" if token == "▁fox" else token for token in spec.tokens])
+    wrong = replace(spec, tokens=[f"{piece}\r" if piece == "▁fox" else piece for piece in spec.tokens])
     differences = verify(wrong, path, ("x",)).differences
     assert [each.severity for each in differences if 5 in each.ids] == [ERROR]

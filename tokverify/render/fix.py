@@ -154,8 +154,11 @@ def _describe_result(report: FixReport, after: Verification, *, verbose: bool) -
 def _format_checks(counts: Mapping[str, int], *, verbose: bool) -> Iterator[Line]:
     for name, count in counts.items():
         if count or verbose:
-            noun = "error" if name in {FINDINGS, UNCONFIRMED} else "difference"
-            yield "", message(f"{name}: {plural(count, noun)}")
+            yield "", message(f"{name}: {_count(count, name)}")
+
+
+def _count(count: int, name: str) -> str:
+    return plural(count, "error" if name in {FINDINGS, UNCONFIRMED} else "difference")
 
 
 def _format_counts(found: Verification) -> str:
@@ -226,7 +229,7 @@ def _describe_rest(report: FixReport) -> list[str]:
     if (report.after or report.before).refusal:
         return []
     left = [
-        f"{plural(left_of(check, report), 'difference')} in {check.name}"
+        f"{_count(left_of(check, report), check.name)} in {check.name}"
         for check in remaining(report)
         if check.name != UNCONFIRMED
     ]
