@@ -15,9 +15,10 @@ from tokverify.cases.loading import load_cases
 from tokverify.engine.byte_level import byte_pieces
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.references import open_reference
+from tokverify.references.file import load_file
 from tokverify.sources.location import VOCABULARIES
 from tokverify.sources.tokenizer_file import read_spec
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 
 TEXTS = ("Hello  world", "it's 123", " leading", "\N{LLAMA}\n")
 
@@ -84,6 +85,73 @@ def test_vocab_txt_is_wordpiece(tmp_path, config, lowercase):
 def test_without_a_class_a_vocab_txt_without_capitals_is_lowercase(tmp_path):
     (tmp_path / "vocab.txt").write_text("[PAD]\r[UNK]\r[CLS]\r[SEP]\r<S>\rfox\rⅣ\rℝ\r")
     assert encode(open_reference(tmp_path / "vocab.txt").tokenizer, "Fox") == [5]
+
+
+BYTES = byte_pieces()
+
+
+def take(path, **model):
+    """Load a vocabulary that is compared with a model."""
+    tokens = model.pop("tokens", None) or [*BYTES, "12", "<|end|>", "<tool>"]
+    normal = dict.fromkeys(range(len(tokens)), TokenType.NORMAL)
+    types = [*(normal | model.pop("types", {})).values()]
+    spec = TokenizerSpec(model=model.pop("model", "gpt2"), tokens=tokens, types=types, merges=["1 2"], **model)
+    return load_file("vocab", path, spec)
+
+
+ADDED = {257: TokenType.CONTROL, 258: TokenType.USER_DEFINED}
+
+
+@pytest.mark.parametrize("count", [258, 257])
+def test_what_a_vocabulary_leaves_open_is_not_compared(tmp_path, count):
+    path = write_bpe(tmp_path, [*BYTES, "12", "<|end|>", "<tool>"][:count], ["1 2"])
+    found = take(path, pre="smollm", types=ADDED)
+    assert found.tokenizer.token_types()[256:] == [TokenType.UNDEFINED, TokenType.CONTROL, TokenType.USER_DEFINED]
+    assert encode(found.tokenizer, "12<|end|><tool>") == [BYTES.index("1"), BYTES.index("2"), 257, 258]
+    assert not found.tokenizer.adds_special
+    assert found.caveat.startswith("how texts are split and which other tokens are added were not compared")
+
+
+def test_what_files_beside_a_vocabulary_say_is_not_taken_from_the_model(tmp_path):
+    path = write_bpe(tmp_path, [*BYTES, "12", "<|end|>", "<tool>"], ["1 2"])
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "GPT2Tokenizer", "eos_token": "<|end|>"}')
+    found = take(path, pre="smollm", types=ADDED)
+    assert encode(found.tokenizer, "12<|end|><tool>")[:2] == [256, 257]
+    assert found.tokenizer.token_types()[258] is TokenType.UNDEFINED
+    assert "not compared" not in found.caveat
+
+
+def test_a_token_that_a_vocabulary_makes_itself_is_ordinary_whatever_the_model_says(tmp_path):
+    path = write_bpe(tmp_path, [*BYTES, "12", "<|end|>", "<tool>"], ["1 2"])
+    types = take(path, pre="gpt-2", types={65: TokenType.CONTROL, 256: TokenType.CONTROL}).tokenizer.token_types()
+    assert {types[65], types[256]} == {TokenType.UNDEFINED}
+
+
+def test_a_pre_tokenizer_that_splits_pieces_of_the_vocabulary_is_not_taken(tmp_path):
+    numbers = [str(number) for number in range(1000, 1010)]
+    path = write_bpe(tmp_path, [*BYTES, *numbers])
+    assert "GPT-2's byte-level BPE was assumed" in take(path, pre="llama-bpe").caveat
+    assert "GPT-2's byte-level BPE was assumed" not in take(path, pre="gpt-2").caveat
+    assert "GPT-2's byte-level BPE was assumed" in take(path).caveat
+
+
+def test_of_the_files_that_list_added_tokens_only_their_types_are_those_of_the_model(tmp_path):
+    path = write_bpe(tmp_path, [*BYTES, "12"], ["1 2"])
+    (tmp_path / "added_tokens.json").write_text('{"<|end|>": 257, "<tool>": 258}')
+    types = take(path, pre="gpt-2", types=ADDED).tokenizer.token_types()
+    assert types[257:] == [TokenType.CONTROL, TokenType.USER_DEFINED]
+
+
+@pytest.mark.parametrize(("pieces", "is_taken"), [(("fox",), True), (("fox", "Fox"), False)])
+def test_the_case_of_a_vocab_txt_without_capitals_is_that_of_the_model(tmp_path, pieces, is_taken):
+    pieces = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[NAME]", *pieces)
+    (tmp_path / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces))
+    tokens = [piece if piece.startswith("[") else f"▁{piece}" for piece in pieces]
+    types = {4: TokenType.CONTROL, 5: TokenType.CONTROL}
+    found = take(tmp_path / "vocab.txt", model="bert", tokens=tokens, types=types, lowercase=False)
+    assert encode(found.tokenizer, "FOX[NAME]") == [1, 4]
+    assert ("whether texts are lowercased" in found.caveat) is is_taken
+    assert found.tokenizer.token_types()[5] is TokenType.UNDEFINED
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])

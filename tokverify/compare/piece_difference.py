@@ -17,7 +17,7 @@ from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
-from tokverify.sources.config import configured_roles, declared_tokens, find_displaced, find_left_out
+from tokverify.sources.config import are_left_open, configured_roles, find_displaced, find_left_out
 from tokverify.sources.gguf.keys import TOKENS, TYPES
 from tokverify.spec import ADDED_TYPES, TokenizerSpec, TokenType
 from tokverify.text.utf8 import from_utf8
@@ -203,16 +203,13 @@ def _with_note(
         if types == {TokenType.CONTROL} and lists_no_special_tokens(expected):
             reason = "the reference lists no special tokens, so nothing says whether these are right"
             return replace(found, severity=WARNING, message=f"{found.message}; {reason}")
-        if types <= ADDED_TYPES and _may_lack_added_tokens(found.ids, expected):
-            advice = "put the model's added_tokens.json or tokenizer_config.json beside it, which may list these"
-            found = replace(found, message=f"{found.message}; such a reference lists no added tokens: {advice}")
+        if types <= ADDED_TYPES and are_left_open(found.ids, expected):
+            reason = (
+                "such a reference lists no added tokens, so nothing says whether these are right: put the model's "
+                "added_tokens.json or tokenizer_config.json beside it, which may list them"
+            )
+            return replace(found, severity=WARNING, message=f"{found.message}; {reason}")
     return replace(found, message=found.message + _note_configured(pieces, expected))
-
-
-def _may_lack_added_tokens(ids: Sequence[int], expected: Tokenizer) -> bool:
-    """Whether a reference with these ids behind its last one is a file without added tokens, such as a .model alone."""
-    path = None if expected.parses_special else path_of(expected)
-    return path is not None and min(ids) >= expected.vocab_size and not declared_tokens(path)
 
 
 def _note_configured(pieces: Sequence[PieceDifference], expected: Tokenizer | None) -> str:

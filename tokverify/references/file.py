@@ -50,10 +50,10 @@ def _gguf(path: Location | Path) -> FoundReference:
     return gguf.load(path)
 
 
-def _vocab(path: Location | Path) -> FoundReference:
+def _vocab(path: Location | Path, model: TokenizerSpec | None = None) -> FoundReference:
     from tokverify.references import vocab
 
-    return vocab.load(path)
+    return vocab.load(path, model)
 
 
 FILE_REFERENCES: Mapping[str, FileLoader] = {
@@ -82,5 +82,7 @@ def open_file(place: Location | Path, model: TokenizerSpec | None = None) -> Fou
 
 def load_file(kind: str, place: Location | Path, model: TokenizerSpec | None) -> FoundReference:
     """Load a file of a known kind; see `open_file`."""
-    # Only tiktoken's files leave open which special tokens they have.
-    return _tiktoken(place, model) if kind == "tiktoken" else FILE_REFERENCES[kind](place)
+    # These files leave open which special tokens they have.
+    if kind == "tiktoken":
+        return _tiktoken(place, model)
+    return _vocab(place, model) if kind == "vocab" else FILE_REFERENCES[kind](place)

@@ -61,10 +61,10 @@ class DescribedTokenizer:
         tables: The tables of its model, if they could be read natively.
         path: The file that it was read from, if any.
         unused_ids: The tokens that the file from which it was rebuilt types UNUSED, which the library does not know.
+        adds_special: Whether it is known what surrounds a text.
     """
 
     parses_special = True
-    adds_special = True
     decodes_as_llama_cpp = False
 
     def __init__(  # noqa: PLR0913 - the optional ones are keywords
@@ -78,6 +78,7 @@ class DescribedTokenizer:
         tables: NativeTables | None = None,
         path: Path | None = None,
         unused_ids: Collection[int] = (),
+        adds_special: bool = True,
     ) -> None:
         tokenizer.no_truncation()
         tokenizer.no_padding()
@@ -93,6 +94,7 @@ class DescribedTokenizer:
         self._document = document
         self.tables = tables
         self._unused_ids = unused_ids
+        self.adds_special = adds_special
         self._around: tuple[Sequence[int], Sequence[int]] | None = None
 
     def with_around(self, before: Sequence[int], after: Sequence[int]) -> Self:

@@ -84,7 +84,7 @@ def build(spec: TokenizerSpec, settings: Settings, *, own_patterns: bool = False
         UnsupportedError: If the library cannot be set up to do what the file declares.
     """
     builder = _BUILDERS.get(settings.pre, _BUILDERS.get(settings.algorithm))
-    patterns = _patterns(settings.pre, own=own_patterns)
+    patterns = patterns_of(settings.pre, own=own_patterns)
     if builder is None or (builder is _byte_level and not patterns):
         raise UnsupportedError(f"cannot rebuild the model {spec.model!r} with the pre-tokenizer {settings.pre!r}")
     _require_utf8(settings.pieces)
@@ -97,7 +97,7 @@ def build(spec: TokenizerSpec, settings: Settings, *, own_patterns: bool = False
     return tokenizer
 
 
-def _patterns(pre: str, *, own: bool) -> tuple[str, ...]:
+def patterns_of(pre: str, *, own: bool) -> tuple[str, ...]:
     """Return the published patterns of a pre-tokenizer, or of one that is the same in llama.cpp; none if unknown."""
     patterns = PRE_TOKENIZERS[pre].patterns if pre in PRE_TOKENIZERS else ()
     for name, published in PATTERNS.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -15,7 +15,7 @@ from tokverify.sources.location import FILE_NAMES, VOCABULARIES
 from tokverify.spec import DEFAULT_TEMPLATE, MAX_TOKENS
 from tokverify.system.input_file import read_bytes, read_text
 from tokverify.system.json_input import JsonError, parse_json
-from tokverify.tokenizer import AddedTokenListing, DocumentHolding, Tokenizer, path_of, pieces_of
+from tokverify.tokenizer import AddedTokenListing, Declaring, DocumentHolding, Tokenizer, path_of, pieces_of
 
 _MAX_BYTES = 1 << 25
 _MAX_KEPT_BYTES, _MOST_KEPT = 1 << 22, 8
@@ -173,6 +173,12 @@ def find_left_out(expected: Tokenizer) -> Mapping[int, str]:
         return beyond
     # transformers appends all in the order of the ids that they have there.
     return dict(enumerate([*displaced.values(), *(text for _, text in sorted(beyond.items()))], start=size))
+
+
+def are_left_open(ids: Collection[int], expected: Tokenizer) -> bool:
+    """Whether tokens are behind the last one of a .model file beside which no other file lists any added ones."""
+    path = path_of(expected) if isinstance(expected, Declaring) and not expected.parses_special else None
+    return path is not None and min(ids) >= expected.vocab_size and not configured_tokens(path, expected.vocab_size)
 
 
 def find_displaced(expected: Tokenizer) -> Mapping[int, str]:

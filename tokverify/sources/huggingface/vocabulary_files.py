@@ -8,8 +8,9 @@ tokenization_qwen2.py and tokenization_roberta.py).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,8 @@ from tokverify.system.library_error import raised_as
 if TYPE_CHECKING:
     from tokenizers import AddedToken, Tokenizer
 
+    from tokverify.spec import AddedToken as MatchedToken
+
 _ROBERTA = frozenset(["RobertaTokenizer", "BartTokenizer", "LongformerTokenizer", "LEDTokenizer"])
 """The classes that add `<s>` and `</s>` around a text."""
 _CLASSES: Mapping[str, frozenset[str]] = {
@@ -46,10 +49,35 @@ _ASSUMED = {
 }
 _BERT_TOKENS = ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]")
 _ROBERTA_TOKENS = ("<s>", "</s>", "<unk>", "<pad>", "<mask>")
+ASSUMED_PRE = "gpt-2"
+"""The pre-tokenizer of the model whose class is assumed of a vocab.json."""
 _BYTES = 256
 _FEWEST_CAPITALS, _PIECES_PER_CAPITAL = 8, 1000
 """If texts had capitals, so many pieces have some, and one in so many; in Korean vocabularies, one in 90 has."""
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+
+
+@dataclass(frozen=True, slots=True)
+class Supplement:
+    """What the files of a vocabulary leave open, as the model says it with which they are compared."""
+
+    patterns: Sequence[str] = ()
+    """How texts are split, one after the other; empty if the model does not say it either."""
+    added: Sequence[MatchedToken] = ()
+    """The tokens that are matched before the model runs."""
+    lowercase: tuple[bool, bool] | None = None
+    """Whether BERT's texts are lowercased and lose their accents."""
+
+
+def leaves_open(path: Path) -> bool:
+    """Whether nothing beside a vocabulary says how texts are split and which tokens are added."""
+    return not class_of(path) and not added_tokens(path)
+
+
+def says_case(path: Path) -> bool:
+    """Whether a vocab.txt, or what is beside it, shows if texts are lowercased: pieces with capitals need others."""
+    config = read_config(path)
+    return isinstance(config.get("do_lower_case"), bool) or bool(class_of(path)) or _has_capitals(_read_pieces(path))
 
 
 def caveat_of(path: Path) -> str:
@@ -62,35 +90,44 @@ def knows_special_tokens(path: Path) -> bool:
     return path.name == "vocab.txt" or class_of(path) in _ROBERTA
 
 
-def build_document(path: Path) -> bytes:
+def knows_surroundings(path: Path) -> bool:
+    """Check whether it is known what surrounds a text: BERT's and RoBERTa's always do, others if a file says it."""
+    is_named = bool(class_of(path)) or "add_bos_token" in read_config(path)
+    return path.name == "vocab.txt" or is_named
+
+
+def build_document(path: Path, supplement: Supplement | None = None) -> bytes:
     """Return the tokenizer.json of a `vocab.json` with the `merges.txt` next to it, or of a `vocab.txt`.
+
+    What the files leave open is taken from `supplement`.
 
     Raises:
         BrokenFileError: If a file is missing, cannot be read, or is not a vocabulary.
         UnsupportedError: If the tokenizer is of a class that splits texts in another way.
     """
     config = {**read_special_tokens_map(path), **read_config(path)}
-    name = class_of(path)
+    name, given = class_of(path), supplement or Supplement()
     if name and name not in _CLASSES[path.name]:
         raise UnsupportedError(
             f"{path}: the tokenizer is a {name}, and the files do not say how that one splits texts; "
             "name its tokenizer.json"
         )
     if path.name == "vocab.txt":
-        tokenizer = _make_wordpiece(path, config, name)
-        _add_tokens(tokenizer, path, config, name)
+        tokenizer = _make_wordpiece(path, config, given.lowercase)
+        _add_tokens(tokenizer, path, config, given)
     else:
-        tokenizer = _make_bpe(path, config, name)
-        _add_tokens(tokenizer, path, config, name)
+        tokenizer = _make_bpe(path, config, given.patterns)
+        _add_tokens(tokenizer, path, config, given)
         _add_around(tokenizer, config, name)
     return tokenizer.to_str().encode()
 
 
-def _make_bpe(path: Path, config: Mapping[str, Any], name: str) -> Tokenizer:
+def _make_bpe(path: Path, config: Mapping[str, Any], patterns: Sequence[str]) -> Tokenizer:
     from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
     vocabulary = read_vocabulary(path)
     merges = _read_merges(path)
+    name = class_of(path)
     # A class says how texts are split, whatever the pieces are.
     if not name:
         _require_byte_level(path, vocabulary.keys() - _declared_texts(path, config))
@@ -98,10 +135,11 @@ def _make_bpe(path: Path, config: Mapping[str, Any], name: str) -> Tokenizer:
         tokenizer = Tokenizer(models.BPE(vocabulary, merges))
     has_prefix = config.get("add_prefix_space") is True
     if name == "Qwen2Tokenizer":
-        tokenizer.normalizer = normalizers.NFC()
-        split = pre_tokenizers.Split(Regex(ORIGINALS["qwen2"]), "isolated")
+        tokenizer.normalizer, patterns = normalizers.NFC(), [ORIGINALS["qwen2"]]
+    if patterns:
+        splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in patterns]
         byte_level = pre_tokenizers.ByteLevel(add_prefix_space=has_prefix, use_regex=False)
-        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, byte_level])
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*splits, byte_level])
     else:
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=has_prefix)
     tokenizer.decoder = decoders.ByteLevel()
@@ -172,16 +210,19 @@ def _count_foreign_characters(pieces: Collection[str]) -> str:
     return f"{len(foreign):,} of {len(single):,} single characters stand for no byte"
 
 
-def _make_wordpiece(path: Path, config: Mapping[str, Any], name: str) -> Tokenizer:
+def _make_wordpiece(path: Path, config: Mapping[str, Any], given: tuple[bool, bool] | None) -> Tokenizer:
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-    lowercase = config.get("do_lower_case")
     ids = {piece: id for id, piece in enumerate(_read_pieces(path))}
     with _reading(path):
         tokenizer = Tokenizer(models.WordPiece(ids, unk_token=token_text(config.get("unk_token")) or "[UNK]"))
+    lowercase, accents = config.get("do_lower_case"), config.get("strip_accents")
+    if given:
+        lowercase, accents = given
+    is_assumed = bool(class_of(path)) or not _has_capitals(ids)
     tokenizer.normalizer = normalizers.BertNormalizer(
-        lowercase=lowercase if isinstance(lowercase, bool) else bool(name) or not _has_capitals(ids),
-        strip_accents=accents if isinstance(accents := config.get("strip_accents"), bool) else None,
+        lowercase=lowercase if isinstance(lowercase, bool) else is_assumed,
+        strip_accents=accents if isinstance(accents, bool) else None,
         handle_chinese_chars=config.get("tokenize_chinese_chars") is not False,
     )
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -216,10 +257,11 @@ def _read_pieces(path: Path) -> list[str]:
     return pieces
 
 
-def _add_tokens(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any], name: str) -> None:
+def _add_tokens(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any], given: Supplement) -> None:
     """Add the tokens that are matched before the model runs: those with ids of their own, and special ones."""
-    special = _special_entries(path, config, name)
-    extra = {id: {"content": text, "special": text in special} for text, id in read_extra_tokens(path).items()}
+    special = _special_entries(path, config, class_of(path))
+    also_special = special.keys() | {token.text for token in given.added if token.special}
+    extra = {id: {"content": text, "special": text in also_special} for text, id in read_extra_tokens(path).items()}
     declared = {**extra, **added_tokens(path)}
     for id, entry in sorted(declared.items()):
         token = _to_added_token(entry)
@@ -233,6 +275,33 @@ def _add_tokens(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any], nam
     # A new token would not be in the model.
     known = {text: entry for text, entry in special.items() if tokenizer.token_to_id(text) is not None}
     tokenizer.add_special_tokens([_to_added_token(entry) for text, entry in known.items() if text not in texts])
+    made = _made_pieces(tokenizer, path)
+    for token in _unlisted(tokenizer, given.added, made):
+        flags = {"special": token.special, "lstrip": token.lstrip, "rstrip": token.rstrip, "normalized": False}
+        tokenizer.add_tokens([_to_added_token({"content": token.text, **flags})])
+
+
+def _unlisted(
+    tokenizer: Tokenizer, added: Sequence[MatchedToken], is_made: Callable[[str], bool]
+) -> Iterator[MatchedToken]:
+    """Yield the added tokens of a model of which a vocabulary does not show that they are none.
+
+    It shows that of pieces that it makes of a text itself, and of those that it has at another place.
+    """
+    listed = tokenizer.get_added_tokens_decoder()
+    for token in sorted(added, key=lambda token: token.id):
+        id = tokenizer.token_to_id(token.text)
+        is_next = id is None and token.id == tokenizer.get_vocab_size()
+        if is_next or (id == token.id and id not in listed and not is_made(token.text)):
+            yield token
+
+
+def _made_pieces(tokenizer: Tokenizer, path: Path) -> Callable[[str], bool]:
+    """Return what says whether a model makes a piece: by a merge, or in WordPiece if texts are not split within it."""
+    if path.name == "vocab.txt":
+        split = tokenizer.pre_tokenizer.pre_tokenize_str
+        return lambda piece: len(split(piece.removeprefix("##"))) == 1
+    return {*byte_pieces(), *map("".join, _read_merges(path))}.__contains__
 
 
 def _special_entries(path: Path, config: Mapping[str, Any], name: str) -> dict[str, Any]:
