@@ -1,10 +1,15 @@
 import json
+from dataclasses import replace
 
 import pytest
 
 from support.sentencepiece_maker import CONTROL, NORMAL, UNKNOWN, make_model
-from tokverify.errors import BrokenFileError, EncodeError
+from tokverify.compare.role_difference import find_role_differences
+from tokverify.engine.encoder import Encoder
+from tokverify.errors import BrokenFileError, EncodeError, UnsupportedError
 from tokverify.references.sentencepiece import SentencePieceTokenizer, load
+from tokverify.report.finding import ERROR, WARNING
+from tokverify.spec import TokenType
 
 
 @pytest.fixture
@@ -178,3 +183,36 @@ def test_added_tokens_of_the_config_are_decoded_unless_they_are_control_tokens(s
     assert chat.decode([*the, 2002, 2000, *the]) == b"the<call> the"
     assert chat.decode([2002, *the]) == b"<call> the"
     assert chat.decode([2000, *the]) == b"the"
+
+
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_texts_with_added_tokens_that_no_file_lists_are_not_compared(model_path, is_listed):
+    known = load(model_path).tokenizer
+    size = known.vocab_size
+    if is_listed:
+        model_path.with_name("added_tokens.json").write_text(json.dumps({"<image>": size}))
+    spec = known.declared_spec()
+    types = [*(spec.types or ()), TokenType.USER_DEFINED, TokenType.CONTROL]
+    spec = replace(spec, tokens=[*spec.tokens, "<image>", "<|end|>"], types=types, scores=None)
+    tokenizer = load(model_path, spec).tokenizer
+    assert encode(tokenizer, "fox") == encode(known, "fox")
+    assert ("<|end|>" in tokenizer.control_texts) is not is_listed
+    found = tokenizer.encode_many(["fox", "fox<image>"], add_special=False, parse_special=False)
+    assert isinstance(found[1], UnsupportedError) is not is_listed
+
+
+@pytest.mark.parametrize(
+    ("added", "config", "severity"),
+    [("<|fin|>", "", WARNING), ("[PAD9]", "", ERROR), ("<|fin|>", '{"eos_token": "</s>"}', ERROR)],
+)
+def test_an_eos_among_added_tokens_that_no_file_lists_is_not_called_wrong(model_path, added, config, severity):
+    known = load(model_path).tokenizer
+    if config:
+        model_path.with_name("special_tokens_map.json").write_text(config)
+    spec, size = known.declared_spec(), known.vocab_size
+    types = [*(spec.types or ()), TokenType.CONTROL]
+    changed = {"tokens": [*spec.tokens, added], "types": types, "scores": [*(spec.scores or ()), 0.0]}
+    model = Encoder(replace(spec, **changed, special_ids={**spec.special_ids, "eos": size}))
+    reference = load(model_path, model.spec).tokenizer
+    found = find_role_differences(model, reference, {"eos": (size, reference.special_ids.get("eos", 0))})
+    assert next(found).severity is severity

@@ -76,7 +76,13 @@ def test_a_model_decides_which_of_the_published_special_tokens_are_meant(path, m
             PUBLISHED, name, replace(PUBLISHED["gpt2"], size=263, special_tokens=special, digest=known_by)
         )
     model = TokenizerSpec(model="gpt2", tokens=[*map(str, range(263)), *older], merges=["1 2"])
-    for location, spec, expected in ((path, None, newest), (path, model, older), (f"{path}:newest", model, newest)):
+    for location, spec, expected in (
+        (path, None, newest),
+        (path, model, older),
+        (f"{path}:newest", model, newest),
+        # The name of a pattern says nothing about special tokens.
+        (f"{path}:gpt-2", model, older),
+    ):
         found = open_reference(location, spec=spec)
         assert [found.tokenizer.piece(263), found.tokenizer.piece(264)] == list(expected)
         assert ("those of older were taken" in found.caveat) == (expected is older)

@@ -135,6 +135,12 @@ def test_a_pre_tokenizer_that_splits_pieces_of_the_vocabulary_is_not_taken(tmp_p
     assert "GPT-2's byte-level BPE was assumed" in take(path).caveat
 
 
+def test_the_way_in_which_llama_3_ignores_merges_goes_with_its_pattern(tmp_path):
+    path = write_bpe(tmp_path, [*BYTES, "12", "34", "123"], ["1 2"])
+    assert encode(take(path, pre="llama-bpe").tokenizer, "123") == [258]
+    assert encode(take(path, pre="gpt-2").tokenizer, "123") == [256, BYTES.index("3")]
+
+
 def test_of_the_files_that_list_added_tokens_only_their_types_are_those_of_the_model(tmp_path):
     path = write_bpe(tmp_path, [*BYTES, "12"], ["1 2"])
     (tmp_path / "added_tokens.json").write_text('{"<|end|>": 257, "<tool>": 258}')

@@ -18,7 +18,7 @@ from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.errors import NotComparedError, answer_or
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import BLAME, Aspect, Origin, TokenizerDifference
-from tokverify.sources.config import are_left_open, find_displaced, find_left_out, special_texts
+from tokverify.sources.config import find_displaced, find_left_out, is_role_open, special_texts
 from tokverify.sources.gguf.keys import SPECIAL_IDS
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
@@ -62,9 +62,9 @@ def find_role_differences(
                 f"; the chat template ends turns with {end}, and nothing in the reference ends a generation at the"
                 " model's, so that programs that stop only there write past the end of a turn"
             )
-        elif are_left_open([ours], expected) and not is_filler(actual.piece(ours)):
+        elif is_role_open(role, ours, expected) and not is_filler(actual.piece(ours)):
             severity = min(severity, WARNING)
-            message += "; such a reference lists no added tokens, so nothing says which of them is right"
+            message += "; a .model file names no added token, and no file beside it says which is right"
         elif role == "bos" and _both_begin(actual, expected, ours):
             severity = WARNING
             message += f"; the reference, too, begins texts with {_name(actual, ours)}: GGUF has no other key for it"

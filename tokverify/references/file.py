@@ -20,10 +20,10 @@ def _tokenizers(path: Location | Path) -> FoundReference:
     return huggingface.load(path)
 
 
-def _sentencepiece(path: Location | Path) -> FoundReference:
+def _sentencepiece(path: Location | Path, model: TokenizerSpec | None = None) -> FoundReference:
     from tokverify.references import sentencepiece
 
-    return sentencepiece.load(path)
+    return sentencepiece.load(path, model)
 
 
 def _tiktoken(path: Location | Path, model: TokenizerSpec | None = None) -> FoundReference:
@@ -85,4 +85,6 @@ def load_file(kind: str, place: Location | Path, model: TokenizerSpec | None) ->
     # These files leave open which special tokens they have.
     if kind == "tiktoken":
         return _tiktoken(place, model)
+    if kind == "sentencepiece":
+        return _sentencepiece(place, model)
     return _vocab(place, model) if kind == "vocab" else FILE_REFERENCES[kind](place)

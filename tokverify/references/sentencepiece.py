@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokverify.engine.batch import encode_each
+from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import BYTE_PIECE
-from tokverify.errors import BrokenFileError, EncodeError, TokverifyError
+from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
 from tokverify.references.reference import FoundReference
-from tokverify.sources.config import generation_end_ids, read_config, special_texts, token_text
+from tokverify.sources.config import configured_tokens, generation_end_ids, read_config, special_texts, token_text
 from tokverify.sources.location import read_file
 from tokverify.sources.sentencepiece.numbering import caveat_of, is_xlm_roberta
 from tokverify.sources.sentencepiece.reader import numbered_model, read_spec, require_few_pieces, tokens_beside
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import AddedToken, TokenizerSpec, TokenType
 from tokverify.system.library_error import raised_as
+from tokverify.text.wording import quote
 from tokverify.tokenizer import GenerationEnds, StageStretch, TokenizerStages
 
 if TYPE_CHECKING:
@@ -35,13 +37,16 @@ class SentencePieceTokenizer:
         processor: The library's tokenizer.
         path: The .model file. Files beside it declare added tokens, special tokens and what to add around a text.
         content: The content of that file.
+        left_open: Tokens of which neither it nor a file beside it says whether they are added ones.
     """
 
     name = "sentencepiece"
     parses_special = False
     decodes_as_llama_cpp = False
 
-    def __init__(self, processor: SentencePieceProcessor, path: Path, content: bytes) -> None:
+    def __init__(
+        self, processor: SentencePieceProcessor, path: Path, content: bytes, left_open: Sequence[AddedToken] = ()
+    ) -> None:
         self._processor = processor
         self.path = path
         self._content = content
@@ -51,6 +56,9 @@ class SentencePieceTokenizer:
         self._added = {text: id for id, (text, type) in self._beside.items() if type is TokenType.USER_DEFINED}
         longest_first = sorted(self._added, key=len, reverse=True)
         self._added_pattern = re.compile(f"({'|'.join(map(re.escape, longest_first))})") if longest_first else None
+        self._left_open = frozenset(token.text for token in left_open if token.special)
+        matched = [re.escape(token.text) for token in left_open if not token.special]
+        self._never_compared = re.compile("|".join(matched)) if matched else None
         around = self._declared_around(path)
         self.adds_special = around is not None
         self._before, self._after = around or ([], [])
@@ -118,6 +126,8 @@ class SentencePieceTokenizer:
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:  # noqa: ARG002 - the protocol has it
         """Encode a text to ids; control tokens in it are always plain text."""
+        if self._never_compared and (found := self._never_compared.search(text)):
+            raise UnsupportedError(f"nothing beside {self.path.name} says whether {quote(found[0])} is an added token")
         ids: list[int] = []
         with raised_as(EncodeError, "sentencepiece cannot encode this text"):
             for part in self._added_pattern.split(text) if self._added_pattern else [text]:
@@ -127,10 +137,10 @@ class SentencePieceTokenizer:
 
     def encode_many(
         self, texts: Sequence[str], *, add_special: bool, parse_special: bool
-    ) -> list[list[int] | EncodeError]:
+    ) -> Sequence[list[int] | EncodeError | UnsupportedError]:
         """Encode texts in one call; the result for a text that cannot be encoded is its error."""
         # For a list, the library starts a thread, which takes longer than to encode one short text.
-        if self._added_pattern or len(texts) == 1:
+        if self._added_pattern or self._never_compared or len(texts) == 1:
             return encode_each(self.encode, texts, add_special=add_special, parse_special=parse_special)
         try:
             with raised_as(EncodeError, "sentencepiece cannot encode one of these texts"):
@@ -191,7 +201,7 @@ class SentencePieceTokenizer:
         Those that only the files beside the model declare are among them.
         """
         beside = [text for text, type in self._beside.values() if type is TokenType.CONTROL]
-        return frozenset([*map(self.piece, self._named_ids), *beside])
+        return frozenset([*map(self.piece, self._named_ids), *beside, *self._left_open])
 
     @cached_property
     def _named_ids(self) -> Sequence[int]:
@@ -229,8 +239,10 @@ class SentencePieceTokenizer:
         return represented
 
 
-def load(place: os.PathLike[str]) -> FoundReference:
+def load(place: os.PathLike[str], spec: TokenizerSpec | None = None) -> FoundReference:
     """Load a .model file; a tokenizer_config.json beside it declares which tokens to add around a text.
+
+    Without a file that lists the added tokens, no text is compared that contains one of `spec` behind its last piece.
 
     Raises:
         BrokenFileError: If the file cannot be read or is not a sentencepiece model.
@@ -246,6 +258,13 @@ def load(place: os.PathLike[str]) -> FoundReference:
         processor = sentencepiece.SentencePieceProcessor(model_proto=model or b"\0")
         # It accepts pieces that are not UTF-8, and fails later.
         processor.id_to_piece(list(range(processor.get_piece_size())))
-    tokenizer = SentencePieceTokenizer(processor, path, data)
+    left_open = _left_open(path, processor.get_piece_size(), spec) if spec else ()
+    tokenizer = SentencePieceTokenizer(processor, path, data, left_open)
     versions = {"sentencepiece": sentencepiece.__version__}
     return FoundReference.of_file(tokenizer, path, data, versions=versions, caveat=caveat_of(path))
+
+
+def _left_open(path: Path, size: int, spec: TokenizerSpec) -> Sequence[AddedToken]:
+    if len(spec.tokens) <= size or configured_tokens(path, size):
+        return ()
+    return [token for token in resolve(spec).added_tokens if token.id >= size]

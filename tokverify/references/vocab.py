@@ -79,7 +79,7 @@ def _supplement(path: Path, model: TokenizerSpec) -> Supplement:
     # A model that names no pre-tokenizer does not say how texts are split, either.
     is_named = settings.algorithm == "bpe" and model.pre is not None
     patterns = patterns_of(settings.pre, own=True) if is_named and not _is_contradicted(settings.pre, path) else ()
-    return Supplement(patterns, settings.added_tokens)
+    return Supplement(patterns, bool(patterns) and settings.ignore_merges, settings.added_tokens)
 
 
 def _is_contradicted(pre: str, path: Path) -> bool:

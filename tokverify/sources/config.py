@@ -181,6 +181,12 @@ def are_left_open(ids: Collection[int], expected: Tokenizer) -> bool:
     return path is not None and min(ids) >= expected.vocab_size and not configured_tokens(path, expected.vocab_size)
 
 
+def is_role_open(role: str, id: int, expected: Tokenizer) -> bool:
+    """Whether a token behind the last one of a .model file may have a role, as no other file names one for it."""
+    path = path_of(expected) if isinstance(expected, Declaring) and not expected.parses_special else None
+    return path is not None and id >= expected.vocab_size and role not in special_texts(path)
+
+
 def find_displaced(expected: Tokenizer) -> Mapping[int, str]:
     """Return the added tokens that a tokenizer_config.json declares at ids of other tokens, by the ids they get.
 

@@ -63,6 +63,8 @@ class Supplement:
 
     patterns: Sequence[str] = ()
     """How texts are split, one after the other; empty if the model does not say it either."""
+    ignores_merges: bool = False
+    """Whether a word that is a piece becomes that one, which goes with some of the patterns."""
     added: Sequence[MatchedToken] = ()
     """The tokens that are matched before the model runs."""
     lowercase: tuple[bool, bool] | None = None
@@ -116,13 +118,13 @@ def build_document(path: Path, supplement: Supplement | None = None) -> bytes:
         tokenizer = _make_wordpiece(path, config, given.lowercase)
         _add_tokens(tokenizer, path, config, given)
     else:
-        tokenizer = _make_bpe(path, config, given.patterns)
+        tokenizer = _make_bpe(path, config, given)
         _add_tokens(tokenizer, path, config, given)
         _add_around(tokenizer, config, name)
     return tokenizer.to_str().encode()
 
 
-def _make_bpe(path: Path, config: Mapping[str, Any], patterns: Sequence[str]) -> Tokenizer:
+def _make_bpe(path: Path, config: Mapping[str, Any], given: Supplement) -> Tokenizer:
     from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
     vocabulary = read_vocabulary(path)
@@ -132,7 +134,8 @@ def _make_bpe(path: Path, config: Mapping[str, Any], patterns: Sequence[str]) ->
     if not name:
         _require_byte_level(path, vocabulary.keys() - _declared_texts(path, config))
     with _reading(path):
-        tokenizer = Tokenizer(models.BPE(vocabulary, merges))
+        tokenizer = Tokenizer(models.BPE(vocabulary, merges, ignore_merges=given.ignores_merges))
+    patterns = given.patterns
     has_prefix = config.get("add_prefix_space") is True
     if name == "Qwen2Tokenizer":
         tokenizer.normalizer, patterns = normalizers.NFC(), [ORIGINALS["qwen2"]]

@@ -222,13 +222,13 @@ def find_variant(published: Published, tokens: Sequence[str]) -> str:
     def fits(name: str) -> tuple[int, bool]:
         entry = PUBLISHED[name]
         shared = sum(id < len(tokens) and tokens[id] == text for text, id in entry.special_tokens.items())
-        return shared, entry is published
+        return shared, entry.special_tokens == published.special_tokens
 
     alike = [
         name for name, each in PUBLISHED.items() if (each.size, each.pattern) == (published.size, published.pattern)
     ]
     best = max(alike, key=fits, default="")
-    return "" if not best or PUBLISHED[best] is published else best
+    return "" if not best or PUBLISHED[best].special_tokens == published.special_tokens else best
 
 
 def published_for(path: Path, pattern: str, ranks: Mapping[bytes, int]) -> Published:
