@@ -9,7 +9,7 @@ from functools import partial
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, TypeVar, overload
 
-from tokverify.errors import EncodeError, TokverifyError, UnsupportedError
+from tokverify.errors import EncodeError, TokverifyError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -125,24 +125,24 @@ class DecodedBatch(_Batch[bytes]):
 
 def encode_each(
     encode: Callable[..., list[int]], texts: Iterable[str], *, add_special: bool, parse_special: bool
-) -> list[list[int] | EncodeError | UnsupportedError]:
+) -> list[list[int] | EncodeError]:
     """Encode texts one by one; the result for a text that cannot be encoded is its error."""
     return _each(partial(encode, add_special=add_special, parse_special=parse_special), texts)
 
 
 def decode_each(
     decode: Callable[[Sequence[int]], bytes], all_ids: Iterable[Sequence[int]]
-) -> list[bytes | EncodeError | UnsupportedError]:
+) -> list[bytes | EncodeError]:
     """Decode lists of ids one by one; the result for a list that cannot be decoded is its error."""
     return _each(decode, all_ids)
 
 
-def _each(function: Callable[[_Input], Item], inputs: Iterable[_Input]) -> list[Item | EncodeError | UnsupportedError]:
-    results: list[Item | EncodeError | UnsupportedError] = []
+def _each(function: Callable[[_Input], Item], inputs: Iterable[_Input]) -> list[Item | EncodeError]:
+    results: list[Item | EncodeError] = []
     for each in inputs:
         try:
             results.append(function(each))
-        except (EncodeError, UnsupportedError) as error:
+        except EncodeError as error:
             results.append(error)
     return results
 

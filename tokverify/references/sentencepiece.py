@@ -139,8 +139,10 @@ class SentencePieceTokenizer:
         self, texts: Sequence[str], *, add_special: bool, parse_special: bool
     ) -> Sequence[list[int] | EncodeError | UnsupportedError]:
         """Encode texts in one call; the result for a text that cannot be encoded is its error."""
+        if self._never_compared:
+            return [self._encode_or_fail(text, add_special=add_special) for text in texts]
         # For a list, the library starts a thread, which takes longer than to encode one short text.
-        if self._added_pattern or self._never_compared or len(texts) == 1:
+        if self._added_pattern or len(texts) == 1:
             return encode_each(self.encode, texts, add_special=add_special, parse_special=parse_special)
         try:
             with raised_as(EncodeError, "sentencepiece cannot encode one of these texts"):
@@ -148,6 +150,12 @@ class SentencePieceTokenizer:
         except EncodeError:
             return encode_each(self.encode, texts, add_special=add_special, parse_special=parse_special)
         return [[*self._before, *ids, *self._after] if add_special else ids for ids in lists]
+
+    def _encode_or_fail(self, text: str, *, add_special: bool) -> list[int] | EncodeError | UnsupportedError:
+        try:
+            return self.encode(text, add_special=add_special, parse_special=False)
+        except (EncodeError, UnsupportedError) as error:
+            return error
 
     def stages(self, text: str, *, parse_special: bool) -> TokenizerStages:  # noqa: ARG002 - the protocol has it
         """Return the stages that `text` goes through; the library exposes only the normalization."""

@@ -279,9 +279,9 @@ def _add_tokens(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any], giv
     known = {text: entry for text, entry in special.items() if tokenizer.token_to_id(text) is not None}
     tokenizer.add_special_tokens([_to_added_token(entry) for text, entry in known.items() if text not in texts])
     made = _made_pieces(tokenizer, path)
-    for token in _unlisted(tokenizer, given.added, made):
-        flags = {"special": token.special, "lstrip": token.lstrip, "rstrip": token.rstrip, "normalized": False}
-        tokenizer.add_tokens([_to_added_token({"content": token.text, **flags})])
+    for matched in _unlisted(tokenizer, given.added, made):
+        flags = {"special": matched.special, "lstrip": matched.lstrip, "rstrip": matched.rstrip, "normalized": False}
+        tokenizer.add_tokens([_to_added_token({"content": matched.text, **flags})])
 
 
 def _unlisted(
