@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,14 @@ from tokenizers.pre_tokenizers import ByteLevel
 
 from support.byte_level_maker import train_byte_level
 from tokverify import convert_tokenizer, load_model, verify_model
+from tokverify.case import Case
 from tokverify.cases.loading import load_cases
+from tokverify.commands.tasks.fix import fix_model
 from tokverify.engine.byte_level import byte_pieces
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.references import open_reference
 from tokverify.references.file import load_file
+from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.location import VOCABULARIES
 from tokverify.sources.tokenizer_file import read_spec
 from tokverify.spec import TokenizerSpec, TokenType
@@ -112,6 +116,21 @@ def test_what_a_vocabulary_leaves_open_is_not_compared(tmp_path, count):
     assert found.caveat.startswith("how texts are split and which other tokens are added were not compared")
 
 
+def test_a_model_that_llama_cpp_refuses_says_nothing(tmp_path):
+    path = write_bpe(tmp_path, [*BYTES, "12"], ["1 2"])
+    assert "GPT-2's byte-level BPE was assumed" in take(path, pre="no such name").caveat
+
+
+def test_what_a_class_adds_around_a_text_is_not_repaired_beside_a_vocabulary_that_names_none(tmp_path):
+    tokens = [*BYTES, "12", "<s>"]
+    path = write_bpe(tmp_path, tokens, ["1 2"])
+    types = [TokenType.NORMAL] * 257 + [TokenType.CONTROL]
+    spec = TokenizerSpec(model="gpt2", pre="gpt-2", tokens=tokens, types=types, merges=["1 2"])
+    write_gguf(tmp_path / "model.gguf", replace(spec, special_ids={"bos": 257, "eos": 257}, add_bos=True))
+    cases = [Case(id="number", suite="made", text="12", add_special=True)]
+    assert fix_model(tmp_path / "model.gguf", None, path, cases).repair is None
+
+
 def test_what_files_beside_a_vocabulary_say_is_not_taken_from_the_model(tmp_path):
     path = write_bpe(tmp_path, [*BYTES, "12", "<|end|>", "<tool>"], ["1 2"])
     (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "GPT2Tokenizer", "eos_token": "<|end|>"}')
@@ -148,7 +167,7 @@ def test_of_the_files_that_list_added_tokens_only_their_types_are_those_of_the_m
     assert types[257:] == [TokenType.CONTROL, TokenType.USER_DEFINED]
 
 
-@pytest.mark.parametrize(("pieces", "is_taken"), [(("fox",), True), (("fox", "Fox"), False)])
+@pytest.mark.parametrize(("pieces", "is_taken"), [(("fox",), True), (("fox", "Fox", *"ABCDEFG"), False)])
 def test_the_case_of_a_vocab_txt_without_capitals_is_that_of_the_model(tmp_path, pieces, is_taken):
     pieces = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[NAME]", *pieces)
     (tmp_path / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tokverify.engine.batch import encode_each
 from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import BYTE_PIECE
-from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError
+from tokverify.errors import BrokenFileError, EncodeError, TokverifyError, UnsupportedError, answer_or
 from tokverify.references.reference import FoundReference
 from tokverify.sources.config import configured_tokens, generation_end_ids, read_config, special_texts, token_text
 from tokverify.sources.location import read_file
@@ -275,4 +275,6 @@ def load(place: os.PathLike[str], spec: TokenizerSpec | None = None) -> FoundRef
 def _left_open(path: Path, size: int, spec: TokenizerSpec) -> Sequence[AddedToken]:
     if len(spec.tokens) <= size or configured_tokens(path, size):
         return ()
-    return [token for token in resolve(spec).added_tokens if token.id >= size]
+    # A file that llama.cpp refuses says nothing.
+    settings = answer_or(None, resolve, spec)
+    return [token for token in settings.added_tokens if token.id >= size] if settings else ()

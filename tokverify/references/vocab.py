@@ -10,6 +10,7 @@ from pathlib import Path
 from tokverify.engine.byte_level import from_byte_level
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.engine.settings import resolve
+from tokverify.errors import answer_or
 from tokverify.references.huggingface import HuggingFaceTokenizer, from_json
 from tokverify.references.rebuilt import patterns_of
 from tokverify.references.reference import FoundReference
@@ -48,7 +49,8 @@ def load(place: os.PathLike[str], model: TokenizerSpec | None = None) -> FoundRe
     """
     path = Path(place)
     special = special_texts(path)
-    supplement = Supplement() if model is None else _supplement(path, model)
+    # A file that llama.cpp refuses says nothing.
+    supplement = Supplement() if model is None else answer_or(Supplement(), _supplement, path, model)
     found = from_json(
         build_document(path, supplement),
         source=str(path),

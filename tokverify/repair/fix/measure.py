@@ -42,6 +42,7 @@ from tokverify.texts.batch import Known
 from tokverify.texts.competing_text import rank_alike
 from tokverify.texts.target_text import is_generated
 from tokverify.texts.vocabulary import compare_vocabularies
+from tokverify.tokenizer import DocumentHolding
 
 if TYPE_CHECKING:
     from tokverify.sources.gguf.declaration import Declaration
@@ -412,7 +413,9 @@ class Measuring:
 
         For another model than the file's own, the default of either will do.
         """
-        if self._facts.tokenizer is None or self._facts.tokenizer.adds_special:
+        reference = self._facts.tokenizer
+        # A vocab.json adds none because nothing beside it says what its class adds.
+        if reference is None or reference.adds_special or isinstance(reference, DocumentHolding):
             return 0
         undeclared = replace(encoder.spec, add_bos=None, add_eos=None, add_sep=None)
         defaults = [resolve(undeclared)]
