@@ -549,18 +549,6 @@ def test_a_reference_that_has_lost_its_stage_for_digits_is_at_fault(
     assert_at_fault(model, reference, cases, "leaves spaces and digits together" if is_at_fault else "")
 
 
-def test_what_is_assumed_of_a_vocabulary_is_not_called_lost(tmp_path):
-    spec = bpe_spec([*LONGER_WORDS, "Ġ Ġ"], pre="smollm")
-    write_gguf(tmp_path / "model.gguf", spec)
-    reference = tmp_path / "vocab.json"
-    reference.write_text(json.dumps({token: id for id, token in enumerate(spec.tokens)}))
-    reference.with_name("merges.txt").write_text("\n".join(spec.merges))
-    cases = [Case(id="number", suite="made", text="a  12", add_special=False)]
-    report = verify_model(tmp_path / "model.gguf", reference, cases)
-    (found,) = (each.message for each in report.differences if each.aspect is Aspect.SPLITTING)
-    assert found.endswith("GPT-2's byte-level BPE was assumed, which does not fit its vocabulary")
-
-
 @pytest.mark.parametrize(
     ("signs", "pre_tokenizer", "pre", "is_at_fault"),
     [

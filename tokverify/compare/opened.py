@@ -99,13 +99,6 @@ class Opened:
         return str(self.path or self.name)
 
     @property
-    def assumption(self) -> str:
-        """What is assumed about how texts are split, where the files of the reference do not say it; mostly empty."""
-        from tokverify.sources.huggingface.vocabulary_files import caveat_of
-
-        return caveat_of(self.path) if self.path else ""
-
-    @property
     def size(self) -> int:
         """The number of tokens."""
         return self.tokenizer.vocab_size if self.tokenizer else 0

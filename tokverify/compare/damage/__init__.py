@@ -7,7 +7,6 @@ are put to the same test, and the reference is blamed only if the model passes i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from tokverify.compare.damage.lost_pattern import (
     find_foreign_pattern,
@@ -24,7 +23,7 @@ from tokverify.compare.damage.lost_setting import (
 from tokverify.compare.damage.lost_token import find_lost_merges, find_lost_tokens, find_lost_types
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
-from tokverify.report.tokenizer_difference import BLAME, TokenizerDifference
+from tokverify.report.tokenizer_difference import TokenizerDifference
 from tokverify.sources.huggingface.document import Document
 from tokverify.tokenizer import Tokenizer
 
@@ -48,21 +47,14 @@ def find_damage(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifferenc
         yield difference
     # A stage that is known to be lost splits pieces, too.
     if not found and isinstance(actual, Encoder):
-        yield from _name_assumption(find_foreign_pattern(actual, facts), facts)
+        yield from find_foreign_pattern(actual, facts)
 
 
 def _find_lost(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
     document = facts.document
     if document is not None and isinstance(actual, Encoder):
         for find in _OF_DOCUMENTS:
-            yield from _name_assumption(find(actual, document, facts), facts)
+            yield from find(actual, document, facts)
     yield from find_lost_merges(actual, facts)
     yield from find_lost_tokens(actual, facts)
     yield from find_lost_types(actual, facts)
-
-
-def _name_assumption(differences: Iterator[TokenizerDifference], facts: Opened) -> Iterator[TokenizerDifference]:
-    """Yield differences in splitting, of which a reference has lost nothing if its files do not say how to split."""
-    for difference in differences:
-        message = f"{BLAME}: {facts.assumption}, which does not fit its vocabulary"
-        yield replace(difference, message=message) if facts.assumption else difference

@@ -83,8 +83,8 @@ def says_case(path: Path) -> bool:
 
 
 def caveat_of(path: Path) -> str:
-    """Say what was assumed about a vocabulary; nothing of another file, or if one beside it names the class."""
-    return _ASSUMED[path.name] if path.name in _ASSUMED and not class_of(path) else ""
+    """Say what was assumed about a vocabulary; nothing if the file beside it names the class of the tokenizer."""
+    return "" if class_of(path) else _ASSUMED[path.name]
 
 
 def knows_special_tokens(path: Path) -> bool:
