@@ -212,6 +212,15 @@ class AddedTokenListing(Protocol):
 
 
 @runtime_checkable
+class OpenLeaving(Protocol):
+    """Is made of files that leave something open, which is taken from the model that it is compared with."""
+
+    @property
+    def left_open(self) -> str:
+        """What that is, such as `how texts are split`; empty if nothing."""
+
+
+@runtime_checkable
 class NormalizedListing(Protocol):
     """A tokenizer that looks for some added tokens in the normalized text, and knows for which."""
 

@@ -113,7 +113,7 @@ def test_what_a_vocabulary_leaves_open_is_not_compared(tmp_path, count):
     assert found.tokenizer.token_types()[256:] == [TokenType.UNDEFINED, TokenType.CONTROL, TokenType.USER_DEFINED]
     assert encode(found.tokenizer, "12<|end|><tool>") == [BYTES.index("1"), BYTES.index("2"), 257, 258]
     assert not found.tokenizer.adds_special
-    assert found.caveat.startswith("how texts are split and which other tokens are added were not compared")
+    assert found.tokenizer.left_open == "how texts are split and which other tokens are added"
 
 
 def test_a_model_that_llama_cpp_refuses_says_nothing(tmp_path):
@@ -137,7 +137,7 @@ def test_what_files_beside_a_vocabulary_say_is_not_taken_from_the_model(tmp_path
     found = take(path, pre="smollm", types=ADDED)
     assert encode(found.tokenizer, "12<|end|><tool>")[:2] == [256, 257]
     assert found.tokenizer.token_types()[258] is TokenType.UNDEFINED
-    assert "not compared" not in found.caveat
+    assert found.tokenizer.left_open == ""
 
 
 def test_a_token_that_a_vocabulary_makes_itself_is_ordinary_whatever_the_model_says(tmp_path):
@@ -175,7 +175,7 @@ def test_the_case_of_a_vocab_txt_without_capitals_is_that_of_the_model(tmp_path,
     types = {4: TokenType.CONTROL, 5: TokenType.CONTROL}
     found = take(tmp_path / "vocab.txt", model="bert", tokens=tokens, types=types, lowercase=False)
     assert encode(found.tokenizer, "FOX[NAME]") == [1, 4]
-    assert ("whether texts are lowercased" in found.caveat) is is_taken
+    assert ("whether texts are lowercased" in found.tokenizer.left_open) is is_taken
     assert found.tokenizer.token_types()[5] is TokenType.UNDEFINED
 
 

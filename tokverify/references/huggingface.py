@@ -62,6 +62,7 @@ class DescribedTokenizer:
         path: The file that it was read from, if any.
         unused_ids: The tokens that the file from which it was rebuilt types UNUSED, which the library does not know.
         adds_special: Whether it is known what surrounds a text.
+        left_open: What its files do not say, so that it was taken from the model; empty if nothing.
     """
 
     parses_special = True
@@ -79,6 +80,7 @@ class DescribedTokenizer:
         path: Path | None = None,
         unused_ids: Collection[int] = (),
         adds_special: bool = True,
+        left_open: str = "",
     ) -> None:
         tokenizer.no_truncation()
         tokenizer.no_padding()
@@ -95,6 +97,7 @@ class DescribedTokenizer:
         self.tables = tables
         self._unused_ids = unused_ids
         self.adds_special = adds_special
+        self.left_open = left_open
         self._around: tuple[Sequence[int], Sequence[int]] | None = None
 
     def with_around(self, before: Sequence[int], after: Sequence[int]) -> Self:

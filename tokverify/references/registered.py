@@ -181,6 +181,7 @@ _PROPERTIES = {
     "hidden_vocabulary": _TEXT,
     "path": _Member("a Path or None", _is_a(Path, NoneType)),
     "split_pattern": _TEXT,
+    "left_open": _TEXT,
 }
 _METHODS = {
     "encode": _Member(f"a list of ids from -1 to {_IDS_END - 1:,}", _is_ids, EncodeError),

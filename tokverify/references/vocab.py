@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from tokverify.engine.byte_level import from_byte_level
+from tokverify.engine.family import Alphabet
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.engine.settings import resolve
 from tokverify.errors import answer_or
@@ -35,7 +36,6 @@ _MOST_PIECES, _LONGEST = 8_000, 100
 """At most this many pieces are split, of which none is as long as the rules of old forums that web texts have."""
 _FEWEST, _OPPOSED = 8, 10
 """So many pieces must be split, and as many times more than are by GPT-2's pattern only."""
-_TAKEN = "not compared: the files do not say it, and what the model says was taken"
 
 
 def load(place: os.PathLike[str], model: TokenizerSpec | None = None) -> FoundReference:
@@ -58,13 +58,12 @@ def load(place: os.PathLike[str], model: TokenizerSpec | None = None) -> FoundRe
         end_ids=generation_end_ids(path),
         is_file=True,
         path=path,
-        make=partial(HuggingFaceTokenizer, adds_special=knows_surroundings(path)),
+        make=partial(HuggingFaceTokenizer, adds_special=knows_surroundings(path), left_open=_list_taken(supplement)),
     )
     has_special = bool(special) or knows_special_tokens(path)
     caveats = [
         "" if supplement.patterns else caveat_of(path),
         "" if has_special or supplement.added else _NO_SPECIAL,
-        _describe(supplement),
     ]
     if path.with_name("tokenizer.json").is_file():
         caveats.append("the tokenizer.json beside it was not read, which libraries prefer")
@@ -79,7 +78,7 @@ def _supplement(path: Path, model: TokenizerSpec) -> Supplement:
         case = None if says_case(path) else (settings.lowercase, settings.strip_accents)
         return Supplement(added=settings.added_tokens, lowercase=case)
     # A model that names no pre-tokenizer does not say how texts are split, either.
-    is_named = settings.algorithm == "bpe" and model.pre is not None
+    is_named = settings.family.alphabet is Alphabet.BYTE_LEVEL and model.pre is not None
     patterns = patterns_of(settings.pre, own=True) if is_named and not _is_contradicted(settings.pre, path) else ()
     return Supplement(patterns, bool(patterns) and settings.ignore_merges, settings.added_tokens)
 
@@ -96,11 +95,10 @@ def _is_contradicted(pre: str, path: Path) -> bool:
     return is_kept.count((False, True)) >= max(_FEWEST, _OPPOSED * is_kept.count((True, False)))
 
 
-def _describe(supplement: Supplement) -> str:
+def _list_taken(supplement: Supplement) -> str:
     taken = {
         "how texts are split": supplement.patterns,
         "whether texts are lowercased": supplement.lowercase,
         "which other tokens are added": supplement.added,
     }
-    parts = [part for part, values in taken.items() if values]
-    return f"{' and '.join(parts)} {'was' if len(parts) == 1 else 'were'} {_TAKEN}" if parts else ""
+    return " and ".join(part for part, values in taken.items() if values)
