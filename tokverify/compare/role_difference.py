@@ -121,8 +121,8 @@ def _find_foreign(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerD
     if named is None or "eos" not in _list_unknown(expected, actual):
         return
     # A configuration of another model names tokens at ids of others, too.
-    appended = {text for id, text in find_left_out(expected).items() if id not in find_displaced(expected)}
-    if named in appended:
+    displaced = find_displaced(expected)
+    if named in (text for id, text in find_left_out(expected).items() if id not in displaced):
         return
     id = actual.special_ids["eos"]
     message = (

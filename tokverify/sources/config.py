@@ -177,14 +177,18 @@ def find_left_out(expected: Tokenizer) -> Mapping[int, str]:
 
 def are_left_open(ids: Collection[int], expected: Tokenizer) -> bool:
     """Whether tokens are behind the last one of a .model file beside which no other file lists any added ones."""
-    path = path_of(expected) if isinstance(expected, Declaring) and not expected.parses_special else None
+    path = _sentencepiece_file(expected)
     return path is not None and min(ids) >= expected.vocab_size and not configured_tokens(path, expected.vocab_size)
 
 
 def is_role_open(role: str, id: int, expected: Tokenizer) -> bool:
     """Whether a token behind the last one of a .model file may have a role, as no other file names one for it."""
-    path = path_of(expected) if isinstance(expected, Declaring) and not expected.parses_special else None
+    path = _sentencepiece_file(expected)
     return path is not None and id >= expected.vocab_size and role not in special_texts(path)
+
+
+def _sentencepiece_file(expected: Tokenizer) -> Path | None:
+    return path_of(expected) if isinstance(expected, Declaring) and not expected.parses_special else None
 
 
 def find_displaced(expected: Tokenizer) -> Mapping[int, str]:
