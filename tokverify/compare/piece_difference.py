@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 from unicodedata import is_normalized, normalize
@@ -74,10 +74,10 @@ def find_piece_differences(
         expected: The reference, beside whose file others may name tokens that it lacks.
         facts: What is known about the reference; by default, as much as it says itself.
     """
-    declared = actual.spec.tokens if isinstance(actual, Encoder) else ()
     model = actual.spec.model if isinstance(actual, Encoder) else ""
     types = actual.token_types() if isinstance(actual, Encoder) else ()
-    splits_words = isinstance(actual, Encoder) and actual.settings.family.splits_words
+    # To ask for a protocol takes longer than everything else here, and there may be a difference for each token.
+    supplied = expected.supplied_names if isinstance(expected, NameSupplying) else ()
     left_out = find_left_out(expected) if expected else {}
     by_aspect: dict[Aspect, list[PieceDifference]] = {aspect: [] for aspect in _ASPECTS}
     renamed: dict[_Excuse, list[PieceDifference]] = {}
@@ -85,7 +85,7 @@ def find_piece_differences(
     for piece in differing:
         if piece.actual is not None and piece.actual == left_out.get(piece.id):
             continue
-        excuse = _excuse(piece, declared, types, expected, splits_words=splits_words)
+        excuse = _excuse(piece, actual, expected, supplied) if isinstance(actual, Encoder) and expected else None
         group = renamed.setdefault(excuse, []) if excuse else by_aspect[_aspect_of(piece, types, model)]
         group.append(piece)
     for (reason, severity, origin), pieces in renamed.items():
@@ -128,14 +128,7 @@ def _describe_without_embedding(
         yield replace(found, severity=INFO, origin=Origin.RUNTIME, message=message)
 
 
-def _excuse(
-    piece: PieceDifference,
-    declared: Sequence[str],
-    types: Sequence[int],
-    expected: Tokenizer | None,
-    *,
-    splits_words: bool,
-) -> _Excuse | None:
+def _excuse(piece: PieceDifference, actual: Encoder, expected: Tokenizer, supplied: Collection[int]) -> _Excuse | None:
     """Say why another text of a token is no fault of the file; None if it is one.
 
     llama.cpp ends a piece at a NUL, and calls an empty one, such as `##` of WordPiece without its prefix, `[EMPTY_7]`
@@ -144,23 +137,22 @@ def _excuse(
     vocabulary, whose words begin with another one in a file, becomes a space where ids are decoded. A program that
     reads a vocab.txt may trim its lines, one of which is a line separator in Chinese BERT.
     """
-    if piece.actual is None or piece.expected is None or piece.id >= len(declared) or expected is None:
+    declared = actual.spec.tokens
+    if piece.actual is None or piece.expected is None or piece.id >= len(declared):
         return None
-    # subtle: to ask for a protocol takes longer than everything else here, and there may be an id for each token.
-    if types[piece.id] == TokenType.CONTROL and isinstance(expected, NameSupplying):
-        supplied = expected.supplied_names
-        if piece.id in supplied and piece.id not in expected.special_ids.values():
-            # Two names that are exchanged, or another BOS or EOS, are a difference.
-            other = next((id for id in supplied if expected.piece(id) == piece.actual), len(declared))
-            if declared[other : other + 1] != [piece.expected]:
-                return _SUPPLIED
+    is_named = piece.id not in supplied or piece.id in expected.special_ids.values()
+    if not is_named and actual.token_types()[piece.id] is TokenType.CONTROL:
+        # Two names that are exchanged, or another BOS or EOS, are a difference.
+        other = next((id for id in supplied if expected.piece(id) == piece.actual), len(declared))
+        if declared[other : other + 1] != [piece.expected]:
+            return _SUPPLIED
     own = declared[piece.id]
     if (not own and not expected.token_bytes(piece.id)) or ("\0" in piece.expected and own == piece.expected):
         return _EMPTY
     text = expected.token_bytes(piece.id).decode("utf-8", "surrogateescape")
     spelled = ESCAPED_SPACE + text[1:] if text.startswith(" ") else text
     is_white = not any(each.strip(ESCAPED_SPACE).strip() for each in (own, spelled))
-    if splits_words and is_white and own != spelled:
+    if actual.settings.family.splits_words and is_white and own != spelled:
         return _TRIMMED
     return _SPACED if ESCAPED_SPACE in text and text != spelled == own else None
 

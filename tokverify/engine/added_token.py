@@ -105,23 +105,40 @@ def selector(tokens: Sequence[AddedToken]) -> Callable[[str], Sequence[AddedToke
     """Return a function that selects the tokens that may occur in a text, in their order.
 
     It looks up the beginning of each, whose length is a power of two, so that a text is not searched for every token.
+    Where thousands begin alike, such as `<unused7>`, it looks up what stands there, too.
     """
     if len(tokens) <= _FEW:
         return lambda _: tokens
-    by_length: dict[int, dict[str, list[int]]] = {}
+    by_length: dict[int, dict[str, dict[str, list[int]]]] = {}
     for index, token in enumerate(tokens):
         length = min(1 << (len(token.text).bit_length() - 1), _LONGEST_BEGINNING)
-        by_length.setdefault(length, {}).setdefault(token.text[:length], []).append(index)
+        by_text = by_length.setdefault(length, {}).setdefault(token.text[:length], {})
+        by_text.setdefault(token.text, []).append(index)
+    crowds = {
+        beginning: {*map(len, by_text)}
+        for by_beginning in by_length.values()
+        for beginning, by_text in by_beginning.items()
+        if len(by_text) > _FEW
+    }
 
     def select(text: str) -> Sequence[AddedToken]:
         found: list[int] = []
         for length, by_beginning in by_length.items():
             stretches = {text[start : start + length] for start in range(len(text) - length + 1)}
             for beginning in stretches & by_beginning.keys():
-                found += by_beginning[beginning]
+                by_text = by_beginning[beginning]
+                lengths = crowds.get(beginning)
+                occurring = by_text.keys() & _cut(text, beginning, lengths) if lengths else by_text
+                found += chain.from_iterable(by_text[each] for each in occurring)
         return [tokens[index] for index in sorted(found)]
 
     return select
+
+
+def _cut(text: str, beginning: str, lengths: Collection[int]) -> set[str]:
+    """Return what a text has of these lengths wherever it has a beginning."""
+    places = [match.start() for match in re.finditer(f"(?={re.escape(beginning)})", text)]
+    return {text[start : start + length] for start in places for length in lengths}
 
 
 def locate(data: bytes, fragments: Sequence[Fragment], pieces: Mapping[int, str]) -> list[tuple[Fragment, int, int]]:
