@@ -35,6 +35,10 @@ class _Class(Enum):
     BYTE = "a byte token"
     UNUSED = "an unused token"
 
+    def describe(self, count: int) -> str:
+        """Say what this many tokens are."""
+        return self.value if count == 1 else f"{self.value.partition(' ')[2]}s"
+
 
 class _Way(NamedTuple):
     """A way in which types differ; tokens that differ in the same way are reported together."""
@@ -136,8 +140,9 @@ def find_left_out_types(actual: Tokenizer, expected: Tokenizer) -> Iterator[Toke
 
 
 def _describe_ordinary(ids: Sequence[int], pieces: Sequence[str], rest: str, fact: str) -> TokenizerDifference:
-    are = "is an ordinary token" if len(ids) == 1 else "are each an ordinary token"
-    message = f"{plural(len(ids), 'token')} {are} in the model{rest}: {list_tokens(ids, pieces)}"
+    are = "is" if len(ids) == 1 else "are"
+    ordinary = _Class.ORDINARY.describe(len(ids))
+    message = f"{plural(len(ids), 'token')} {are} {ordinary} in the model{rest}: {list_tokens(ids, pieces)}"
     return make_difference(Aspect.TYPES, ERROR, message, ids, facts=[_Class.ORDINARY.name, fact], keys=(TYPES,))
 
 
@@ -286,11 +291,9 @@ def _is_retyped(token: _Typed, source: _Typed, meaning: _Class, declared: _Class
 
 def _describe(way: _Way, ids: Sequence[int], pieces: Sequence[str]) -> TokenizerDifference:
     count = plural(len(ids), "token")
-    verb = "is" if len(ids) == 1 else "are each"
+    are = "is" if len(ids) == 1 else "are"
+    ours, theirs = (side.describe(len(ids)) for side in (way.actual, way.expected))
     reason = f" ({way.reason})" if way.reason else ""
-    message = (
-        f"{count} {verb} {way.actual.value} in the model, but {way.expected.value} in the reference{reason}: "
-        f"{list_tokens(ids, pieces)}"
-    )
+    message = f"{count} {are} {ours} in the model, but {theirs} in the reference{reason}: {list_tokens(ids, pieces)}"
     facts = [way.actual.name, way.expected.name]
     return make_difference(Aspect.TYPES, way.severity, message, ids, facts=facts, keys=(TYPES,), origin=way.origin)

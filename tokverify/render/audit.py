@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tokverify.render.document import (
     NOUNS,
@@ -80,7 +81,7 @@ def _describe_outcome(report: AuditReport) -> tuple[str, str]:
 
 def _describe_sections(report: AuditReport, *, verbose: bool) -> Iterator[Section]:
     yield Section([Fields(list(_describe_sides(report)))])
-    for finding in report.findings:
+    for finding in _repair_once(report.findings):
         yield Section([*_describe_finding(finding, verbose=verbose), _explain(finding, report)], _title(finding))
     if report.waived:
         yield Section([_describe_waived(waived, report, verbose=verbose) for waived in report.waived], "Accepted")
@@ -88,6 +89,15 @@ def _describe_sections(report: AuditReport, *, verbose: bool) -> Iterator[Sectio
         yield unused_entries(report.unused_waivers, "rule")
     if report.not_evaluated:
         yield Section([_list_not_evaluated(report, verbose=verbose)], "Not evaluated")
+
+
+def _repair_once(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield findings, each with its repair unless an earlier one has the same."""
+    shown: dict[Repair, Finding] = {}
+    for finding in findings:
+        first = shown.setdefault(finding.remedy, finding)
+        is_shown = first is not finding and finding.remedy.commands
+        yield replace(finding, remedy=Repair(remark=f"that of {first.code}, above")) if is_shown else finding
 
 
 def _describe_sides(report: AuditReport) -> Iterator[Line]:

@@ -63,7 +63,7 @@ def test_a_difference_that_no_case_shows_fails_with_the_parts_that_found_it():
     result = invoke("check", "sample-broken.gguf", "-r", "sample.tokenizer.model", "-q", *FEW)
     assert result.exit_code == 1
     cause, *_, last = result.stdout.splitlines()
-    assert cause.startswith("sample-broken: 22 tokens are each an ordinary token in the model")
+    assert cause.startswith("sample-broken: 22 tokens are ordinary tokens in the model")
     assert last == "1 model: 1 fails (sample-broken: run, audit)"
 
 

@@ -56,7 +56,7 @@ def test_an_audit_of_several_models_applies_its_options():
 def test_a_run_of_several_models_is_one_report():
     result = invoke("run", "models/**/*.gguf", *CASES, "-q")
     assert result.exit_code == 1
-    assert result.stdout.startswith("bad: 22 tokens are each an ordinary token")
+    assert result.stdout.startswith("bad: 22 tokens are ordinary tokens")
     assert result.stdout.endswith("\n2 models: 1 fails (bad: run)\n")
     Path("models/bad2.gguf").write_bytes(Path("models/more/bad.gguf").read_bytes())
     result = invoke("run", "models/bad2.gguf", "models/more/bad.gguf", *CASES, "-q")
