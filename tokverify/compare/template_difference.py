@@ -118,11 +118,17 @@ def describe_other_template(actual: str | None, expected: str) -> str:
         return "the reference has a chat template, but the file has none"
     if actual.split() == expected.split():
         return ""
+    line, ours, theirs = quote_first_difference(actual, expected)
+    return (
+        f"the chat template differs from the reference's, first in line {line}: {ours}, but {theirs} in the reference"
+    )
+
+
+def quote_first_difference(actual: str, expected: str) -> tuple[int, str, str]:
+    """Return the number of the first line that differs, and quote both, from a little before the place."""
     line, ours, theirs = _first_difference(actual, expected)
-    # A long line is quoted from a little before the place where it differs.
     start = max(common_length(ours, theirs) - _SHOWN_BEFORE, 0)
-    place = f"first in line {line}: {quote(ours[start:])}, but {quote(theirs[start:])} in the reference"
-    return f"the chat template differs from the reference's, {place}"
+    return line, quote(ours[start:]), quote(theirs[start:])
 
 
 def _first_difference(actual: str, expected: str) -> tuple[int, str, str]:

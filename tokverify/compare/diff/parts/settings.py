@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tokverify.compare.diff.parts.declared import Declared, compare_entries, compare_values, digest
+from tokverify.compare.template_difference import quote_first_difference
 from tokverify.report.diff import PartChange
 
 
@@ -56,12 +57,16 @@ def hides_templates(old: Declared, new: Declared) -> bool:
 def compare_templates(old: Declared, new: Declared) -> Iterator[PartChange]:
     """Yield the chat templates that changed."""
     if not hides_templates(old, new):
-        yield from compare_values(_describe_templates(old.spec.templates), _describe_templates(new.spec.templates))
+        templates = old.spec.templates, new.spec.templates
+        yield from compare_values(_describe_templates(*templates), _describe_templates(*reversed(templates)))
 
 
-def _describe_templates(templates: Mapping[str, str]) -> dict[str, object]:
-    """Describe each template by its length and a digest; the texts themselves are programs."""
-    return {
-        name: f"{len(text):,} characters, {digest(text.encode('utf-8', 'surrogatepass'))}"
-        for name, text in templates.items()
-    }
+def _describe_templates(templates: Mapping[str, str], others: Mapping[str, str]) -> dict[str, object]:
+    """Describe each template by its length, a digest, and where it first differs from the other one of its name."""
+    described: dict[str, object] = {}
+    for name, text in templates.items():
+        size = f"{len(text):,} characters, {digest(text.encode('utf-8', 'surrogatepass'))}"
+        other = others.get(name, text)
+        line, quoted, _ = quote_first_difference(text, other)
+        described[name] = size if other == text else f"{size}; line {line}: {quoted}"
+    return described
