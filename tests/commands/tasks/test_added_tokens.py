@@ -86,6 +86,22 @@ def test_markers_that_only_added_tokens_json_lists_have_no_type_to_repair(folder
 
 
 @pytest.mark.process
+def test_stripping_by_the_name_of_the_model_is_a_limit_where_added_tokens_json_is_all_that_lists_tokens(folder: Path):
+    """llama.cpp strips spaces after the markers of Phi-3, as its tokenizer_config.json says, and no other file."""
+    made, source = folder / "made.gguf", folder / "tokenizer.model"
+    source.write_bytes(train_model(vocab_size=90, model_type="bpe", remove_extra_whitespaces=False))
+    right = read_with_added_tokens(source)
+    # It refuses the name without this token.
+    named = append_tokens(read_model(source), {90: ("<|im_start|>", 3), 91: ("<|im_end|>", 3), 92: ("<tool>", 3)})
+    named = replace(named, tokens=[*named.tokens, "<|endoftext|>"], general={"name": "Phi-3"})
+    named = replace(named, types=[*(named.types or ()), 3], scores=[*(right.scores or ()), -1000.0])
+    write_gguf(made, named)
+    (folder / "tokenizer_config.json").unlink()
+    case = Case(id="marker", suite="made", text="<|im_start|> fox", add_special=False)
+    assert verify_model(made, source, [case]).results[0].explained_by == ("TL007",)
+
+
+@pytest.mark.process
 def test_added_tokens_with_the_ids_of_each_other_are_exchanged(folder: Path):
     made, fixed, source = folder / "made.gguf", folder / "fixed.gguf", folder / "tokenizer.model"
     right = read_with_added_tokens(source)

@@ -14,10 +14,12 @@ from tokverify.engine.family import Ranking
 from tokverify.engine.settings import resolve
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
+from tokverify.sources.config import declared_tokens, find_left_out
 from tokverify.sources.huggingface.document import Document
 from tokverify.sources.huggingface.telling_name import with_telling_name
 from tokverify.spec import AddedToken, TokenizerSpec
 from tokverify.text.wording import plural
+from tokverify.tokenizer import path_of
 
 
 @limit(code="TL007", name="added-token-flags", origin=Origin.RUNTIME, severity=WARNING)
@@ -30,8 +32,9 @@ def added_token_flags(sides: Sides) -> Iterator[Counterfactual]:
         It does not find the token in another case, and finds it without a space before it, too.
 
     Which models:
-        Those with a `<mask>` that strips the space before it (RoBERTa, XLM-R, ModernBERT), Phi-3, and uncased models
-        to which tokens were added; and the first Llama models, whose `<s>` is `normalized`.
+        Those with a `<mask>` that strips the space before it (RoBERTa, XLM-R, ModernBERT), Phi-3, also where only an
+        added_tokens.json lists its tokens, without flags; uncased models to which tokens were added; and the first
+        Llama models, whose `<s>` is `normalized`.
 
     How to live with it:
         Write no spaces around these tokens, and do not let them touch letters.
@@ -42,6 +45,7 @@ def added_token_flags(sides: Sides) -> Iterator[Counterfactual]:
     """
     document = sides.facts.document
     if document is None:
+        yield from _strip_nothing(sides)
         return
     flags: dict[int, MatchFlags] = {}
     differing: list[int] = []
@@ -76,6 +80,16 @@ def added_token_flags(sides: Sides) -> Iterator[Counterfactual]:
             deviation=Deviation(flags=flags),
             applies=lambda target: not target.text.isascii() and contains(target),
         )
+
+
+def _strip_nothing(sides: Sides) -> Iterator[Counterfactual]:
+    """Strip no spaces around the tokens that only an added_tokens.json lists, which has no flags."""
+    expected = sides.facts.tokenizer
+    path = path_of(expected) if expected else None
+    if expected and path and not declared_tokens(path):
+        stripping = [id for id, token in sides.added.items() if token.lstrip or token.rstrip]
+        if not find_left_out(expected).keys().isdisjoint(stripping):
+            yield from _strip_as_declared(sides, stripping, dict.fromkeys(stripping, MatchFlags()))
 
 
 def _strip_as_declared(
