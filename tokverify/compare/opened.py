@@ -133,20 +133,25 @@ class Opened:
         return self.spec if isinstance(self.tokenizer, Declaring) else None
 
     @cached_property
+    def left_out(self) -> Mapping[int, str]:
+        """The added tokens, by id, that only the files beside the reference declare."""
+        from tokverify.sources.config import find_left_out
+
+        return find_left_out(self.tokenizer) if self.tokenizer else {}
+
+    @cached_property
     def extended_spec(self) -> TokenizerSpec | None:
         """What the reference declares, with the tokens after its last one that only the files beside it declare.
 
         Of these, the files may name one that ends a turn as EOS.
         """
-        from tokverify.sources.config import find_left_out
         from tokverify.sources.sentencepiece.reader import append_tokens, with_types
 
-        listed = find_left_out(self.tokenizer) if self.tokenizer else {}
-        if self.spec is None or self.path is None or not listed:
+        if self.spec is None or self.path is None or not self.left_out:
             return self.spec
         size = len(self.spec.tokens)
         roles = {role: id for role, id in self.special_ids.items() if id >= size}
-        extended = append_tokens(self.spec, with_types(self.path, listed))
+        extended = append_tokens(self.spec, with_types(self.path, self.left_out))
         return replace(extended, special_ids={**extended.special_ids, **roles})
 
     @property

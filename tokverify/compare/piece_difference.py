@@ -17,7 +17,7 @@ from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
-from tokverify.sources.config import are_left_open, configured_roles, find_displaced, find_left_out
+from tokverify.sources.config import are_left_open, configured_roles, find_displaced
 from tokverify.sources.gguf.keys import TOKENS, TYPES
 from tokverify.spec import ADDED_TYPES, TokenizerSpec, TokenType
 from tokverify.text.utf8 import from_utf8
@@ -78,7 +78,8 @@ def find_piece_differences(
     types = actual.token_types() if isinstance(actual, Encoder) else ()
     # To ask for a protocol takes longer than everything else here, and there may be a difference for each token.
     supplied = expected.supplied_names if isinstance(expected, NameSupplying) else ()
-    left_out = find_left_out(expected) if expected else {}
+    opened = facts or Opened(expected)
+    left_out = opened.left_out
     by_aspect: dict[Aspect, list[PieceDifference]] = {aspect: [] for aspect in _ASPECTS}
     renamed: dict[_Excuse, list[PieceDifference]] = {}
     differing = [_with_left_out(piece, left_out) for piece in vocabulary.pieces]
@@ -92,7 +93,7 @@ def find_piece_differences(
         found = _describe(Aspect.BYTES, pieces)
         yield replace(found, severity=severity, origin=origin, message=f"{found.message} ({reason})")
     if (missing := by_aspect[Aspect.MISSING]) and isinstance(actual, Encoder):
-        without = find_without_embedding(actual.spec, facts or Opened(expected))
+        without = find_without_embedding(actual.spec, opened)
         by_aspect[Aspect.MISSING] = [piece for piece in missing if piece.id not in without]
         yield from _describe_without_embedding([piece for piece in missing if piece.id in without], actual.spec)
     for aspect, pieces in by_aspect.items():

@@ -14,7 +14,7 @@ from tokverify.engine.family import Ranking
 from tokverify.engine.settings import resolve
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
-from tokverify.sources.config import declared_tokens, find_left_out
+from tokverify.sources.config import declared_tokens
 from tokverify.sources.huggingface.document import Document
 from tokverify.sources.huggingface.telling_name import with_telling_name
 from tokverify.spec import AddedToken, TokenizerSpec
@@ -86,9 +86,9 @@ def _strip_nothing(sides: Sides) -> Iterator[Counterfactual]:
     """Strip no spaces around the tokens that only an added_tokens.json lists, which has no flags."""
     expected = sides.facts.tokenizer
     path = path_of(expected) if expected else None
-    if expected and path and not declared_tokens(path):
+    if path and not declared_tokens(path):
         stripping = [id for id, token in sides.added.items() if token.lstrip or token.rstrip]
-        if not find_left_out(expected).keys().isdisjoint(stripping):
+        if not sides.facts.left_out.keys().isdisjoint(stripping):
             yield from _strip_as_declared(sides, stripping, dict.fromkeys(stripping, MatchFlags()))
 
 

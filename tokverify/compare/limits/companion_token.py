@@ -9,7 +9,6 @@ from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
 from tokverify.report.finding import INFO
 from tokverify.report.tokenizer_difference import Origin
-from tokverify.sources.config import find_left_out
 from tokverify.text.wording import list_tokens
 from tokverify.tokenizer import DocumentHolding
 
@@ -35,11 +34,10 @@ def companion_token(sides: Sides) -> Iterator[Counterfactual]:
         A token that the file has at another id, with another text, or as an ordinary token, which is not matched in
         texts at all. And a tokenizer.json without BOS or EOS: it has lost them.
     """
-    expected = sides.facts.tokenizer
-    listed = find_left_out(expected) if expected else {}
+    listed = sides.facts.left_out
     left_out = [id for id, text in listed.items() if id in sides.added and sides.added[id].text == text]
     around = {sides.settings.special_ids.get(role) for role in ("bos", "eos")}
-    has_lost_roles = isinstance(expected, DocumentHolding) and not around.isdisjoint(left_out)
+    has_lost_roles = isinstance(sides.facts.tokenizer, DocumentHolding) and not around.isdisjoint(left_out)
     if left_out and not has_lost_roles:
         names = list_tokens(left_out, listed)
         yield Counterfactual(

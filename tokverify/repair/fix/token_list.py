@@ -17,7 +17,6 @@ from tokverify.errors import answer_or
 from tokverify.repair.probed_type_change import patches_by_probing
 from tokverify.repair.token_patch import without_padding
 from tokverify.repair.type_change import converted_types
-from tokverify.sources.config import find_left_out
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE, SPECIAL_IDS, TYPES
 from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import plural
@@ -54,10 +53,6 @@ class TokenList:
     def _declared(self) -> TokenizerSpec | None:
         """What the reference declares as a GGUF file does, with the tokens that only the files beside it declare."""
         return self._facts.extended_spec if self._facts.gguf_spec is not None else None
-
-    @cached_property
-    def _left_out(self) -> Mapping[int, str]:
-        return find_left_out(self._facts.tokenizer) if self._facts.tokenizer else {}
 
     def not_compared(self, encoder: Encoder | None) -> tuple[str, ...]:
         """Return what the reference does not tell about a tokenizer; None for one that llama.cpp refuses."""
@@ -107,7 +102,7 @@ class TokenList:
     def _find_beyond(self, encoder: Encoder) -> list[int]:
         """Return the ids after those of the reference; what only the files beside it list is known, too."""
         after = without_padding(range(self._facts.listed_size, encoder.vocab_size), encoder.spec)
-        return [id for id in after if encoder.settings.pieces[id] != self._left_out.get(id)]
+        return [id for id in after if encoder.settings.pieces[id] != self._facts.left_out.get(id)]
 
     def _has_same_piece(self, id: int, pieces: Sequence[str]) -> bool:
         others = self._facts.pieces
@@ -123,7 +118,7 @@ class TokenList:
         if self.settings is None:
             return sorted(patches_by_probing(self._facts, encoder.spec))
         unknown = self.settings.special_ids.get("unk")
-        open_ids = {*self._facts.contradicted_tokens, *self._left_out}
+        open_ids = {*self._facts.contradicted_tokens, *self._facts.left_out}
         pairs = enumerate(zip(encoder.settings.attributes, self.settings.attributes, strict=False))
         differing = {id: pair for id, pair in pairs if pair[0] != pair[1]}
         if differing and self._declared and (verbatim := answer_or(None, resolve, self._declared)):

@@ -12,7 +12,6 @@ from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.piece_index import find_unmade, index_pieces
 from tokverify.repair.other_model.vocabulary import MARKS
 from tokverify.repair.token_patch import types_of
-from tokverify.sources.config import find_left_out
 from tokverify.spec import ADDED_TYPES, TokenizerSpec, TokenType
 from tokverify.text.wording import list_tokens
 from tokverify.texts.token_text import is_filler, is_marker
@@ -62,8 +61,7 @@ def lacks_at_end(spec: TokenizerSpec, facts: Opened) -> str:
     if facts.spec is None:
         return ""
     reference = facts.spec.tokens
-    left_out = find_left_out(facts.tokenizer) if facts.tokenizer else {}
-    known, types = {*reference, *left_out.values()}, types_of(spec)
+    known, types = {*reference, *facts.left_out.values()}, types_of(spec)
     has_rows = spec.embedding_rows is None or spec.embedding_rows >= len(spec.tokens)
     # Added tokens that have lost their types are no pieces that a .model lacks.
     has_pieces = has_rows and (facts.lists_all_tokens or TokenType.CONTROL in types)
