@@ -34,8 +34,8 @@ def overridden_type(sides: Sides) -> Iterator[Counterfactual]:
         vocabulary contains the end token of another model.
 
     How to live with it:
-        Texts that do not contain these tokens are not affected. Do not parse special tokens in texts that users write,
-        and expect that gpt-oss parses its channel markers even then.
+        Texts that do not contain these tokens are not affected. Do not parse special tokens in texts that users write;
+        the user-defined ones are matched even then.
 
     What it does not explain:
         A token that llama.cpp would match as the reference does if the file declared the right type.
