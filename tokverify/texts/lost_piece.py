@@ -8,11 +8,12 @@ from __future__ import annotations
 from codecs import getincrementaldecoder
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from tokverify.engine.piece_index import find_unmade
-from tokverify.spec import pieces_made_by, split_merge
+from tokverify.spec import pieces_made_by, split_merges
 from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
 
@@ -25,8 +26,6 @@ _NEIGHBORS = 16
 """How many pieces are tried on either side."""
 _COMPLETIONS = 8
 """How many ways to make whole characters of the bytes of pieces are tried."""
-_MOST_CONTINUATIONS = 3
-"""At most this many bytes follow the first one of a character."""
 _CONTINUATIONS = [bytes([byte]) for byte in range(0x80, 0xC0)]
 _BEFORE = [b"", *(bytes([byte]) for byte in range(0xC2, 0xF5)), *(bytes([0xF0, byte]) for byte in range(0x90, 0xC0))]
 _AFTER = [b"", *_CONTINUATIONS, *(byte * 2 for byte in _CONTINUATIONS), *(byte * 3 for byte in _CONTINUATIONS)]
@@ -36,7 +35,8 @@ def losing_merges(merges: Sequence[str], ids: Mapping[str, int]) -> list[str]:
     """Return the merges that make a piece that is not a token."""
     if find_unmade(merges, ids) is not None:
         return []
-    return [merge for merge, piece in zip(merges, pieces_made_by(merges), strict=True) if piece not in ids]
+    known = ids.keys()
+    return [merge for merge, piece in zip(merges, pieces_made_by(merges), strict=True) if piece not in known]
 
 
 def make_losing_texts(actual: Encoder) -> Iterator[str]:
@@ -45,9 +45,9 @@ def make_losing_texts(actual: Encoder) -> Iterator[str]:
     losing = thin_out(losing_merges(merges, actual.settings.ids), _MOST)
     if not losing:
         return
-    lefts, rights = {split_merge(merge)[0] for merge in losing}, {split_merge(merge)[1] for merge in losing}
-    before, after = _neighbors(merges, lefts, rights)
-    for left, right in map(split_merge, losing):
+    pairs = split_merges(losing)
+    before, after = _neighbors(merges, {left for left, _ in pairs}, {right for _, right in pairs})
+    for left, right in pairs:
         yield from _texts((left, right), actual)
         for first in before[left]:
             yield from _texts((first, left, right), actual)
@@ -61,7 +61,7 @@ def _neighbors(
     """Return the pieces that merges join to the left and to the right of some pieces."""
     before: dict[str, list[str]] = defaultdict(list)
     after: dict[str, list[str]] = defaultdict(list)
-    for left, right in map(split_merge, merges):
+    for left, right in split_merges(merges):
         if right in lefts and len(before[right]) < _NEIGHBORS:
             before[right].append(left)
         if left in rights and len(after[left]) < _NEIGHBORS:
@@ -75,20 +75,32 @@ def _texts(pieces: Iterable[str], actual: Encoder) -> Iterator[str]:
     if (text := from_utf8(data)) is not None:
         yield text
         return
-    if not _is_completable(data):
-        return
-    completed = (from_utf8(start + data + end) for start, end in product(_BEFORE, _AFTER))
-    yield from islice(filter(None, completed), _COMPLETIONS)
-
-
-def _is_completable(data: bytes) -> bool:
-    """Whether other bytes before and after may make this a text: only its ends can be parts of characters.
-
-    Most bytes of a vocabulary whose letters are damaged cannot, and the completions take long to try.
-    """
     rest = data.lstrip(b"".join(_CONTINUATIONS))
+    last = _find_last_part(rest)
+    if last is not None:
+        ways = product(_list_before(data[: len(data) - len(rest)]), _list_after(last))
+        completed = (from_utf8(before + data + after) for before, after in ways)
+        yield from islice(filter(None, completed), _COMPLETIONS)
+
+
+def _find_last_part(data: bytes) -> bytes | None:
+    """Return the first bytes of a character at the end of others; None if something before them is no text."""
+    decoder = getincrementaldecoder("utf-8")()
     try:
-        getincrementaldecoder("utf-8")().decode(rest)
+        decoder.decode(data)
     except UnicodeDecodeError:
-        return False
-    return len(data) - len(rest) <= _MOST_CONTINUATIONS
+        return None
+    return decoder.getstate()[0]
+
+
+# Of damaged letters there are thousands of pieces, and few ends.
+@lru_cache
+def _list_before(last: bytes) -> list[bytes]:
+    """Return what can stand before the last bytes of a character."""
+    return [before for before in _BEFORE if from_utf8(before + last) is not None]
+
+
+@lru_cache
+def _list_after(first: bytes) -> list[bytes]:
+    """Return what can stand after the first bytes of a character."""
+    return [after for after in _AFTER if from_utf8(first + after) is not None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from tokverify.compare.ranking_difference import NO_PROOF, describe_shortest, find_differing_texts
@@ -16,7 +16,7 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.errors import TokverifyError
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import MERGES
-from tokverify.spec import pieces_made_by, split_merge
+from tokverify.spec import pieces_made_by, split_merges
 from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.texts.lost_piece import losing_merges, make_losing_texts
 from tokverify.texts.token_text import PLACEHOLDER
@@ -62,24 +62,29 @@ def broken_merges(subject: Subject) -> Iterator[Finding]:
         return
     ids = index_pieces(subject.spec.tokens)
     if find_unmade(subject.spec.merges, ids) is None:
-        yield from _find_unusable(subject, subject.spec.merges, frozenset(ids))
+        yield from _find_unusable(subject, subject.spec.merges, ids.keys())
     yield from _find_unreachable(subject)
 
 
-def _find_unusable(subject: Subject, merges: Sequence[str], known: frozenset[str]) -> Iterator[Finding]:
-    parts_of = [(merge, split_merge(merge)) for merge in merges]
-    broken = [merge for merge, (_, right) in parts_of if not right]
+def _find_unusable(subject: Subject, merges: Sequence[str], known: Collection[str]) -> Iterator[Finding]:
+    parts, results = split_merges(merges), pieces_made_by(merges)
+    broken = [left for left, right in parts if not right]
     if broken:
         shown = list_items(broken, show=quote)
         message = f"{plural(len(broken), 'merge')} without two parts: {shown}"
         yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
-    bad, made = set(broken), set(pieces_made_by(merges))
+    # There may be half a million.
+    unusable = [
+        (merge, (left, right))
+        for merge, (left, right), result in zip(merges, parts, results, strict=True)
+        if right and not (left in known and right in known and result in known)
+    ]
+    made = set(results)
     unknown: list[str] = []
     idle: list[str] = []
-    for merge, parts in parts_of:
-        if merge not in bad and not {*parts, "".join(parts)} <= known:
-            is_idle = any(len(part) > 1 and part not in made for part in parts)
-            (idle if is_idle else unknown).append(merge)
+    for merge, pair in unusable:
+        is_idle = any(len(part) > 1 and part not in made for part in pair)
+        (idle if is_idle else unknown).append(merge)
     if unknown:
         count = plural(len(unknown), "merge")
         message = f"{count} with a part or a result that is not a token: {list_items(unknown, show=quote)}"
