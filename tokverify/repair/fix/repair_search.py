@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 
 _ROUNDS = 6
 """At most this many faults are repaired one after the other."""
+_QUICKLY_TRIED = 200
+"""Of so many changed tokens, texts are made for a quick search."""
 _FEW = 0.1
 _FEW_DECODED = 0.02
 _VERIFICATIONS = 4
@@ -92,6 +94,7 @@ class RepairSearch:
         self._spec = declaration.spec
         self._facts = facts
         self._measuring = measuring
+        self._is_quick = is_quick
         self._every_token: EveryToken | None = None
         if facts.tokenizer and not is_quick:
             self._every_token = EveryToken(facts.tokenizer, facts.spec, measuring.token_list.bytes_of)
@@ -159,7 +162,10 @@ class RepairSearch:
             self.current, self.measure = previous, last
 
     def _changed_token_cases(self) -> list[Case]:
-        cases = target_cases(changed_ids(self._spec, self.current), self.measure.encoder, self._facts.tokenizer)
+        changed = changed_ids(self._spec, self.current)
+        if self._is_quick:
+            changed = thin_out(changed, _QUICKLY_TRIED)
+        cases = target_cases(changed, self.measure.encoder, self._facts.tokenizer)
         if not self._was_loaded:
             # Only now is it known which texts our side matches.
             cases += general_cases(self.measure.encoder, self._facts.tokenizer)
