@@ -54,8 +54,12 @@ class Rule:
         Raises:
             NotEvaluatedError: If something that the rule needs is missing, perhaps after some findings.
         """
+        mistyped = subject.spec.mistyped_keys
         try:
             for finding in self.check(subject):
+                # A value of the wrong type is what TV100 reports; that it is missing would be false.
+                if not mistyped.keys().isdisjoint(finding.keys):
+                    continue
                 digest = finding.digest or digest_finding(self.code, finding)
                 yield replace(finding, code=self.code, name=self.name, digest=digest)
         except NotComparedError as error:

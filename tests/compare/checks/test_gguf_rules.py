@@ -316,6 +316,7 @@ CLEAN = [
     ("TV109", GEMMA4),
     ("TV109", T5),
     ("TV110", SPM),
+    ("TV110", replace(SPM, types=None, mistyped_keys={"tokenizer.ggml.token_type": "ARRAY of UINT32"})),
     ("TV111", BPE),
     ("TV111", replace(BPE, types=types(BPE, id261=1))),
     ("TV111", marked_t5(score=0.0)),
