@@ -67,6 +67,8 @@ def _describe_sections(report: FixReport, *, verbose: bool) -> Iterator[Section]
     yield Section([Fields(list(_describe_plan(report, verbose=verbose))), *commands])
     if report.after:
         yield Section([Fields(list(_describe_result(report, report.after, verbose=verbose)))])
+    if report.needs:
+        yield Section([Fields([("needs", message(report.needs, Style.CAVEAT))])])
 
 
 def _describe_plan(report: FixReport, *, verbose: bool) -> Iterator[Line]:

@@ -124,6 +124,8 @@ class FixReport:
     """Why the reference is at fault where ids decode differently; empty if it is not."""
     is_thorough: bool = False
     """Whether that limit was the higher one of `--thorough`."""
+    needs: str = ""
+    """Which build of llama.cpp the file that is left needs; empty if any will do."""
     source: str = ""
     """The file to repair."""
     target: str = ""

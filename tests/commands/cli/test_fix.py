@@ -171,6 +171,14 @@ def test_a_good_file_needs_no_repair(run, tmp_path: Path):
     assert not (tmp_path / "fixed.gguf").exists()
 
 
+def test_an_architecture_that_llama_cpp_does_not_load_is_named(run, tmp_path: Path):
+    model = tmp_path / "model.gguf"
+    write_patched(BROKEN, model, {"general.architecture": string("gptoss")})
+    code, output = run(model, "-o", "fixed.gguf")
+    assert code == 0, output
+    assert re.search(r"\nneeds  a newer llama.cpp than b\d+, if there is one \(architecture gptoss\)\n", output)
+
+
 def test_a_file_that_does_not_load_is_repaired(run, tmp_path: Path):
     model = tmp_path / "model.gguf"
     spec = read_spec(INTACT)

@@ -10,6 +10,7 @@ from pathlib import Path
 from tokverify.case import Case
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.requirement import describe_needs
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.repair.budget import ENCODINGS, Budget
 from tokverify.repair.change import TokenizerChange
@@ -76,6 +77,7 @@ def to_report(plan: Plan, *, is_written: bool = False) -> FixReport:
         blame=plan.blame,
         limits=plan.measuring.limits_of(left),
         errors=tuple(f"{error.message} ({error.code})" for error in errors),
+        needs=describe_needs(left.encoder.spec) if left.encoder else "",
     )
 
 
