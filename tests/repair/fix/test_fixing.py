@@ -331,6 +331,15 @@ def test_a_file_that_llama_cpp_refuses_is_repaired():
     assert fix_exit_code(written(plan)) == 0
 
 
+def test_pieces_that_were_written_as_raw_bytes_are_repaired_although_no_text_contains_them():
+    right = bpe_spec(["Ã Ġ", "ÃĠ a"])
+    raw = {"ÃĠ": "\udcc3 ", "ÃĠa": "\udcc3 a"}
+    tokens = [raw.get(piece, piece) for piece in right.tokens]
+    plan = planned(replace(right, tokens=tokens), right)
+    assert plan.change.transform(replace(right, tokens=tokens)).tokens == right.tokens
+    assert fix_exit_code(written(plan)) == 0
+
+
 def test_what_a_repair_removes_is_counted_whatever_was_tried_before():
     first, second = SPM.tokens.index("▁a"), SPM.tokens.index("ab")
     scores = list(SPM.scores)

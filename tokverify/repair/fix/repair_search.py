@@ -40,7 +40,7 @@ from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.sources.gguf.values import changed_values
 from tokverify.spec import TokenizerSpec
 from tokverify.text.sequence import pack, thin_out
-from tokverify.text.utf8 import from_utf8
+from tokverify.text.utf8 import from_utf8, has_surrogate
 from tokverify.texts.batch import Known
 from tokverify.texts.competing_text import CompetingTexts, rank_alike
 from tokverify.texts.frame import CHARACTERS, pack_texts
@@ -451,7 +451,8 @@ def _unusual_texts(encoder: Encoder) -> Iterator[str]:
     """Yield what added tokens with unusual texts, such as >>TITLE<<, are if they are typed NORMAL."""
     pieces = encoder.settings.pieces
     texts = (pieces[id] for id in never_made(encoder.spec, encoder.settings))
-    yield from (text for text in texts if kind_of(text) != "tags")
+    # A piece that was written as raw bytes need not be UTF-8, and then no text contains it.
+    yield from (text for text in texts if kind_of(text) != "tags" and not has_surrogate(text))
 
 
 def _case(group: Sequence[str], *, parse_special: bool = False) -> Case:
