@@ -278,6 +278,14 @@ def test_the_error_for_a_file_without_a_tokenizer_describes_the_file(read):
     assert complaint(read, make_gguf({gguf_keys.MODEL: string("llama")})).startswith("tokenizer.ggml.tokens: missing")
 
 
+@pytest.mark.parametrize(
+    ("key", "value"), [(gguf_keys.HUGGINGFACE_JSON, string("{}")), (gguf_keys.TOKENS, strings(["a"]))]
+)
+def test_a_tokenizer_that_llama_cpp_does_not_load_is_not_called_missing(read, key: str, value: Value):
+    message = complaint(read, make_gguf({key: value}))
+    assert message.startswith(f"tokenizer.ggml.model: missing: llama.cpp does not load the tokenizer in {key} without")
+
+
 @pytest.mark.parametrize("model", ["no_vocab", "none"])
 def test_a_model_without_a_vocabulary_is_unsupported(read, model: str):
     assert model in complaint(read, make_gguf({gguf_keys.MODEL: string(model)}), UnsupportedError)

@@ -202,6 +202,9 @@ class _Fields:
         strings = {key: value.data for key, value in self._values.items() if value.type is ValueType.STRING}
         return {key.removeprefix(prefix): text for key, text in strings.items() if key.startswith(prefix)}
 
+    def has(self, key: str) -> bool:
+        return key in self._values
+
     def unread(self) -> tuple[str, ...]:
         """Return the keys of the tokenizer that no known build of llama.cpp reads."""
         return tuple(filter(_is_unread, self._values))
@@ -227,6 +230,9 @@ def _no_tokenizer(fields: _Fields) -> TokverifyError:
         return TokverifyError(
             f"{path}: {SPLIT_NO}: a later file of a split model; the first file contains the tokenizer, so name {first}"
         )
+    for key in (TOKENS, HUGGINGFACE_JSON):
+        if fields.has(key):
+            return fields.broken(MODEL, f"missing: llama.cpp does not load the tokenizer in {key} without it")
     general = fields.texts(GENERAL)
     facts = [f"{GENERAL}{key} is {visible(general[key])}" for key in ("architecture", "type") if key in general]
     kind = f" ({', '.join(facts)})" if facts else ""
