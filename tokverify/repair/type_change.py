@@ -287,6 +287,10 @@ def _listed_types(evidence: Evidence) -> list[TokenType] | None:
         return [added.get(id, TokenType.NORMAL) for id in range(facts.size)]
     if facts.spec is not None and facts.spec.types is not None:
         return to_types(facts.spec.types)
+    if facts.added_tokens is None and facts.types is not None:
+        # Of some tokens, such as the ordinary ones of RWKV, nothing is known but that they are not special.
+        pairs = zip(to_types(types_of(spec)), to_types(facts.types), strict=False)
+        return [own if type is TokenType.UNDEFINED else type for own, type in pairs]
     return None
 
 

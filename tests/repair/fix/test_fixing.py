@@ -340,6 +340,18 @@ def test_pieces_that_were_written_as_raw_bytes_are_repaired_although_no_text_con
     assert fix_exit_code(written(plan)) == 0
 
 
+def test_the_type_of_a_token_is_taken_from_a_reference_that_knows_little_else(tmp_path: Path):
+    vocabulary = tmp_path / "rwkv_vocab_v20230424.txt"
+    vocabulary.write_text("".join(f"{byte + 1} {bytes([byte])!r} 1\n" for byte in range(256)))
+    tokens = ["<s>", *(f"\\x{byte:02x}" for byte in range(256))]
+    wrong = TokenizerSpec(model="rwkv", tokens=tokens, types=[NORMAL] * len(tokens))
+    cases = [Case(id="s", suite="s", text="a<s>b")]
+    facts = Opened(open_reference(vocabulary).tokenizer)
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, cases)
+    assert plan.change.transform(wrong).types == [CONTROL, *[NORMAL] * 256]
+    assert fix_exit_code(written(plan)) == 0
+
+
 def test_what_a_repair_removes_is_counted_whatever_was_tried_before():
     first, second = SPM.tokens.index("▁a"), SPM.tokens.index("ab")
     scores = list(SPM.scores)
