@@ -146,6 +146,8 @@ def test_padding_of_wordpiece_is_spelled_as_a_word_and_is_no_token_that_the_refe
         types=[*types, *[TokenType.UNUSED] * 600],
     )
     assert find_other_model(padded, Opened(Encoder(right))) == ""
+    empty = replace(padded, tokens=[*right.tokens, *[""] * 600], types=[*types, *[1] * 600])
+    assert find_other_model(empty, Opened(Encoder(right))) == ""
     words = replace(padded, tokens=[*right.tokens, *(f"▁word{id}" for id in range(600))], types=[*types, *[1] * 600])
     assert "it lacks the last 600 tokens here" in find_other_model(words, Opened(Encoder(right)))
 

@@ -61,7 +61,8 @@ def lacks_at_end(spec: TokenizerSpec, facts: Opened) -> str:
     if facts.spec is None:
         return ""
     reference = facts.spec.tokens
-    known, types = {*reference, *facts.left_out.values()}, types_of(spec)
+    # A token without a text pads the vocabulary.
+    known, types = {"", *reference, *facts.left_out.values()}, types_of(spec)
     has_rows = spec.embedding_rows is None or spec.embedding_rows >= len(spec.tokens)
     # Added tokens that have lost their types are no pieces that a .model lacks.
     has_pieces = has_rows and (facts.lists_all_tokens or TokenType.CONTROL in types)
