@@ -287,8 +287,8 @@ def _listed_types(evidence: Evidence) -> list[TokenType] | None:
         return [added.get(id, TokenType.NORMAL) for id in range(facts.size)]
     if facts.spec is not None and facts.spec.types is not None:
         return to_types(facts.spec.types)
-    if facts.added_tokens is None and facts.types is not None:
-        # Of some tokens, such as the ordinary ones of RWKV, nothing is known but that they are not special.
+    if facts.types is not None and facts.added_tokens is None and not facts.parses_special:
+        # No ids show which tokens it takes for control tokens. Of RWKV's others, the type is not known.
         pairs = zip(to_types(types_of(spec)), to_types(facts.types), strict=False)
         return [own if type is TokenType.UNDEFINED else type for own, type in pairs]
     return None
