@@ -124,6 +124,33 @@ def test_two_names_for_the_token_after_a_text_are_no_doubt_that_there_is_one(tmp
     assert best.sentence.startswith("turning add_eos on, and making token")
 
 
+@pytest.mark.parametrize("kind", ["TemplateProcessing", "RobertaProcessing"])
+def test_a_post_processor_with_a_stale_id_is_at_fault(tmp_path, kind):
+    """As a trimmed vocabulary leaves it (stephantul/skeletoken#93)."""
+    name, stale = BPE.tokens[BOS], BOS - 1
+    stage = {
+        "TemplateProcessing": {
+            "type": "TemplateProcessing",
+            "single": [{"SpecialToken": {"id": name, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+            "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+            "special_tokens": {name: {"id": name, "ids": [stale], "tokens": [name]}},
+        },
+        "RobertaProcessing": {
+            "type": "RobertaProcessing",
+            "sep": [BPE.tokens[261], 261],
+            "cls": [name, stale],
+            "trim_offsets": False,
+            "add_prefix_space": False,
+        },
+    }[kind]
+    processors = {"type": "Sequence", "processors": [stage]}
+    facts = reference(tmp_path, bpe_json(BPE, post_processor=processors))
+    (contradiction,) = facts.contradictions
+    assert f'adds "{name}" with the id {stale}, which is' in contradiction.sentence
+    found = [each for each in verify(BPE, facts).differences if BOS in each.ids and each.aspect is Aspect.AFFIXES]
+    assert [each.origin for each in found] == [Origin.REFERENCE]
+
+
 def test_no_repair_is_offered_if_the_reference_is_at_fault(tmp_path):
     reference(tmp_path, add_bos_token=True)
     write_gguf(tmp_path / "model.gguf", BPE)

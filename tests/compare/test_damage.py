@@ -13,15 +13,21 @@ from unicodedata import normalize
 
 import pytest
 
+from support.charsmap_maker import make_charsmap
 from support.made_vocabulary import CORPUS, wordpiece
 from support.rule_maker import bert_json, bpe_json, gemma_json
-from support.spec_maker import BYTE_PIECES, bpe_spec, spm_spec
+from support.spec_maker import BYTE_PIECES, bpe_spec, spm_spec, unigram_spec
 from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.convert.json_writer import write_json
-from tokverify.compare.damage.lost_setting import find_lost_case
+from tokverify.compare.damage.lost_setting import (
+    find_lost_case,
+    find_lost_charsmap,
+    find_ranks_as_scores,
+    find_removed_spaces,
+)
 from tokverify.compare.damage.table import explain_misread_tokens, explain_rounded_scores
 from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.engine.byte_level import to_byte_level
@@ -323,6 +329,58 @@ def test_a_cased_reference_is_not_blamed_for_accents_if_the_file_lowercases(tmp_
     facts = OpenedReference(open_reference(tmp_path / "tokenizer.json"))
     encoder = Encoder(replace(spec, lowercase=True, strip_accents=True))
     assert (len(words) > 10_000, list(find_lost_case(encoder, facts.document, facts))) == (True, [])
+
+
+def test_a_vocabulary_of_words_that_have_no_capitals_is_cased_if_most_others_have_some(tmp_path):
+    hangul = [f"{chr(first)}{chr(second)}" for first, second in product(range(0xAC00, 0xAC20), repeat=2)]
+    words = [*hangul, *(f"{letter}{second}" for letter in "AB" for second in "aeiou")]
+    spec = replace(wordpiece(), lowercase=False, strip_accents=False)
+    tokens = [*wordpiece().tokens[:5], *(f"▁{word}" for word in words)]
+    spec = replace(spec, tokens=tokens, types=[*[3] * 5, *[1] * len(words)])
+    (tmp_path / "tokenizer.json").write_text(json.dumps(bert_json(spec, lowercase=True)))
+    facts = OpenedReference(open_reference(tmp_path / "tokenizer.json"))
+    (found,) = find_lost_case(Encoder(spec), facts.document, facts)
+    assert "its lowercase is on, but 10 pieces of it have capitals" in found.message
+
+
+def test_a_reference_without_the_charsmap_of_its_vocabulary_is_at_fault():
+    words = [first + second + third for first, second, third in product(ascii_lowercase, repeat=3)]
+    charsmap = make_charsmap({chr(0xFF21 + index): letter for index, letter in enumerate("ABCDEFGHIJ")})
+    spec = unigram_spec(dict.fromkeys(words, -1.0), charsmap=charsmap)
+    other = replace(spec, charsmap=None)
+
+    def find(spec: TokenizerSpec, reference: TokenizerSpec) -> list[str]:
+        facts = Opened(Encoder(reference, "reference"))
+        return [each.message for each in find_lost_charsmap(Encoder(spec), facts)]
+
+    (found,) = find(spec, other)
+    assert "it has no charsmap, but none of its 17,579 pieces has one of the 10 characters" in found
+    assert find(other, spec) == find(spec, spec) == []
+    # Texts that were not normalized have some of these characters.
+    one = unigram_spec(dict.fromkeys([*words, "\uff21"], -1.0))
+    assert find(replace(one, charsmap=charsmap), one) == []
+    # A small vocabulary may have none of them.
+    few = unigram_spec(dict.fromkeys(words[:100], -1.0))
+    assert find(replace(few, charsmap=charsmap), few) == []
+
+
+def test_a_reference_that_removes_the_spaces_of_its_own_pieces_is_at_fault():
+    spec = spm_spec({"▁" * count: -count for count in range(1, 12)})
+    for types, expected in ((spec.types, 1), ([TokenType.USER_DEFINED] * len(spec.tokens), 0)):
+        facts = Opened(Encoder(replace(spec, remove_extra_whitespaces=True, types=types), "reference"))
+        found = [each.message for each in find_removed_spaces(Encoder(spec), facts)]
+        assert (len(found), "uses none of its 10 pieces with several spaces" in "".join(found)) == (expected, expected)
+        assert list(find_removed_spaces(Encoder(spec), Opened(Encoder(spec, "reference")))) == []
+
+
+def test_a_unigram_reference_whose_scores_are_ranks_is_at_fault():
+    pieces = {f"{first}{second}": float(-rank) for rank, (first, second) in enumerate(product("abcde", repeat=2))}
+    model = Encoder(spm_spec(pieces))
+    (found,) = find_ranks_as_scores(model, Opened(Encoder(unigram_spec(pieces), "reference")))
+    assert "its model is Unigram, which adds up scores, but these are ranks" in found.message
+    sums = unigram_spec({piece: 1.5 * score for piece, score in pieces.items()})
+    for encoder, reference in ((model, model), (model, Encoder(sums)), (Encoder(sums), Encoder(unigram_spec(pieces)))):
+        assert list(find_ranks_as_scores(encoder, Opened(reference))) == []
 
 
 def test_a_reference_without_the_stage_that_writes_spaces_is_at_fault(tmp_path):

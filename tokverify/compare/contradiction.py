@@ -178,6 +178,7 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
     named = _name_class(path, config, implied)
     always = _added_by_class(config, implied) if named else {}
     obeys = _OBEYING.fullmatch(str(config.get("tokenizer_class"))) is not None
+    named_ids = _named_by_post_processor(tokenizer)
     for role, ids in zip(("bos", "eos"), around, strict=True):
         flag, text = config.get(f"add_{role}_token"), token_text(config.get(f"{role}_token"))
         does = f"the tokenizer adds {'one' if ids else 'none'}"
@@ -197,6 +198,25 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
         if text is not None and len(ids) == 1 and tokenizer.piece(ids[0]) != text:
             found = list_tokens(ids, {ids[0]: tokenizer.piece(ids[0])})
             yield Contradiction(role, f"{_CONFIG} has {role}_token {quote(text)}, but the tokenizer adds {found}")
+        for id in ids:
+            name, piece = named_ids.get(id), tokenizer.piece(id)
+            if name is not None and name != piece:
+                sentence = f"its post-processor adds {quote(name)} with the id {id}, which is {quote(piece)}"
+                yield Contradiction(role, sentence, is_done=True, text=name)
+
+
+def _named_by_post_processor(tokenizer: Tokenizer) -> dict[int, str]:
+    """Return the texts that the post-processor of a tokenizer.json gives to the ids it adds, which can be stale."""
+    if not isinstance(tokenizer, DocumentHolding):
+        return {}
+    outline = read_outline(tokenizer.tokenizer_json(), tokenizer.name, tables_of(tokenizer))
+    stage = outline.get("post_processor") or {}
+    named: dict[int, str] = {}
+    for each in stage.get("processors", [stage]):
+        for token in each.get("special_tokens", {}).values():
+            named.update(zip(token["ids"], token["tokens"], strict=True))
+        named.update((each[role][1], each[role][0]) for role in ("cls", "sep") if role in each)
+    return named
 
 
 def _name_class(path: Path, config: Mapping[str, Any], implied: str) -> str:

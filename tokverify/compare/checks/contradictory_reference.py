@@ -34,7 +34,8 @@ def contradictory_reference(subject: Subject) -> Iterator[Finding]:
         and `legacy` beside a sentencepiece model), special tokens, ids and flags of added tokens, lowercasing, and
         where a text is cut off; and looks for `dropout`. With special_tokens_map.json and generation_config.json:
         special tokens, and the end of a generation. With a sentencepiece model: the space before a text. With all of
-        them, a vocab.json and an added_tokens.json: the ids of tokens, which no two may share.
+        them, a vocab.json and an added_tokens.json: the ids of tokens, which no two may share. With its own
+        post-processor: the ids of the tokens that this adds.
 
     Why it is bad:
         Which of two contradicting files is used depends on the program and its version, so there is no correct answer
@@ -51,7 +52,8 @@ def contradictory_reference(subject: Subject) -> Iterator[Finding]:
         Ask the publisher which one the model was trained with, and correct the other file.
 
     Threads:
-        embeddings-benchmark/mteb#5237, lablup/mlxcel#1594, ggml-org/llama.cpp#8228, vllm-project/vllm#11184
+        embeddings-benchmark/mteb#5237, lablup/mlxcel#1594, ggml-org/llama.cpp#8228, vllm-project/vllm#11184,
+        stephantul/skeletoken#93
     """
     model = model_beside(subject.path)
     if not subject.config and model is None:

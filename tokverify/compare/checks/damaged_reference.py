@@ -19,9 +19,10 @@ def damaged_reference(subject: Subject) -> Iterator[Finding]:
         Encodes the texts of tokens alone on both sides. A vocabulary is trained on the parts into which its
         pre-tokenizer splits texts, so nearly all tokens come back as themselves. If they do in the model, but many do
         not in the reference, the reference splits texts in another way than in training. Its pieces, its decoder and
-        the files beside it can also show that it has lost its pattern, a stage, merges, `byte_fallback`, or the case or
-        the accents of letters, and the chat template of a GGUF file that it has lost the types of markers. And the ids
-        of plain texts are decoded, which must give the same texts again.
+        the files beside it can also show that it has lost its pattern, a stage, merges, `byte_fallback`, its charsmap,
+        or the case or the accents of letters, that it removes the spaces of its own pieces, or that it adds up scores
+        that are the ranks of BPE, and the chat template of a GGUF file that it has lost the types of markers. And the
+        ids of plain texts are decoded, which must give the same texts again.
 
     Why it is bad:
         The reference is wrong, and a model that is converted from it, or compared with it, gets its fault. `run` names
@@ -36,7 +37,7 @@ def damaged_reference(subject: Subject) -> Iterator[Finding]:
 
     Threads:
         huggingface/transformers#45920, allenai/open-instruct#1896, meta-pytorch/tokenizers#198, mzau/mlx-knife#49,
-        huggingface/swift-transformers#345
+        huggingface/swift-transformers#345, huggingface/transformers#44255, google/sentencepiece#873
     """
     reference = subject.reference
     yield from map(to_finding, find_damage(subject.encoder, reference))

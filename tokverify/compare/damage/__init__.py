@@ -16,9 +16,12 @@ from tokverify.compare.damage.lost_pattern import (
 )
 from tokverify.compare.damage.lost_setting import (
     find_lost_case,
+    find_lost_charsmap,
     find_lost_continuations,
     find_lost_fallback,
     find_lost_spaces,
+    find_ranks_as_scores,
+    find_removed_spaces,
 )
 from tokverify.compare.damage.lost_token import find_lost_merges, find_lost_tokens, find_lost_types
 from tokverify.compare.opened import Opened
@@ -55,6 +58,9 @@ def _find_lost(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference
     if document is not None and isinstance(actual, Encoder):
         for find in _OF_DOCUMENTS:
             yield from find(actual, document, facts)
+    if isinstance(actual, Encoder):
+        for find_setting in (find_lost_charsmap, find_removed_spaces, find_ranks_as_scores):
+            yield from find_setting(actual, facts)
     yield from find_lost_merges(actual, facts)
     yield from find_lost_tokens(actual, facts)
     yield from find_lost_types(actual, facts)

@@ -1,21 +1,25 @@
-"""Find out that a tokenizer.json has lost a setting without which it does not use many of its pieces."""
+"""Find out that a reference has lost a setting with which its pieces were trained, so that it does not use many."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterator
+from itertools import compress, pairwise
 from typing import NamedTuple
 
+from tokverify.compare.charsmap_difference import find_replaced_differently
 from tokverify.compare.damage.difference import LEAST, LEAST_SHARE, damage_difference
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
-from tokverify.engine.family import Alphabet
+from tokverify.engine.families import find_family
+from tokverify.engine.family import Alphabet, Ranking
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import TokenizerDifference
 from tokverify.sources.huggingface.document import Document
 from tokverify.sources.huggingface.stage import stages_of
+from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import encode_plain
 
@@ -29,6 +33,8 @@ class _Case(NamedTuple):
     marks: str
     has: Callable[[str], bool]
     """Whether a piece has some."""
+    can_have: Callable[[str], bool]
+    """Whether one could; no Hangul or Han has capitals."""
     words_per_piece: int
     """A vocabulary that keeps them has more than one word in so many with some."""
     least: int
@@ -40,10 +46,15 @@ def _has_accents(text: str) -> bool:
 
 
 _CASES = {
-    "lowercase": _Case("capitals", lambda text: text != text.lower(), 2_000, LEAST),
+    "lowercase": _Case(
+        "capitals", lambda text: text != text.lower(), lambda text: text.upper() != text.lower(), 2_000, LEAST
+    ),
     # A Korean vocabulary has one word in 8,000 with an accent.
-    "strip_accents": _Case("accents", _has_accents, 10_000, 10_000),
+    "strip_accents": _Case("accents", _has_accents, lambda _: True, 10_000, 10_000),
 }
+_RUN = 2 * ESCAPED_SPACE
+_LARGE = 10_000
+"""So many pieces have some of the characters that a charsmap replaces, unless they were trained with one."""
 _RARE = "\ue000"
 """A character for private use, which no trainer makes a piece of."""
 
@@ -75,7 +86,7 @@ def find_lost_case(actual: Encoder, document: Document, facts: Opened) -> Iterat
     case, drops = _CASES[differing], not getattr(actual.settings, differing)
     words = [piece for piece in facts.pieces if not piece.startswith("[")]
     count = sum(map(case.has, words))
-    if drops and count >= max(LEAST, LEAST_SHARE * len(words)):
+    if drops and count >= max(LEAST, LEAST_SHARE * sum(map(case.can_have, words))):
         yield damage_difference(
             f"its {differing} is on, but {plural(count, 'piece')} of it have {case.marks}, and are never used"
         )
@@ -128,3 +139,49 @@ def find_lost_fallback(actual: Encoder, document: Document, facts: Opened) -> It
             " (ByteFallback), so that it uses none of them"
         )
         yield damage_difference(message, sorted(known))
+
+
+def find_lost_charsmap(actual: Encoder, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that a reference has no charsmap, although its pieces were trained with texts that one had normalized."""
+    declared = facts.spec if actual.spec.charsmap else None
+    if facts.tokenizer is None or declared is None or declared.charsmap or len(facts.pieces) < _LARGE:
+        return
+    replaced = {text for text in find_replaced_differently(actual, facts.tokenizer) if len(text) == 1}
+    if len(replaced) >= LEAST and all(map(replaced.isdisjoint, facts.pieces)):
+        yield damage_difference(
+            f"it has no charsmap, but none of its {len(facts.pieces):,} pieces has one of the"
+            f" {plural(len(replaced), 'character')} that the model's charsmap replaces, so that they were trained with"
+            " normalized texts"
+        )
+
+
+def find_removed_spaces(actual: Encoder, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that a reference merges spaces, and so never uses its pieces with several, as the model does."""
+    declared, settings = facts.spec, actual.settings
+    removes = settings.remove_extra_whitespaces and "remove_extra_whitespaces" in settings.family.flags
+    if removes or declared is None or not declared.remove_extra_whitespaces:
+        return
+    types = declared.types or ()
+    lost = [id for id, type in enumerate(types) if type == TokenType.NORMAL and _RUN in facts.pieces[id]]
+    if len(lost) >= LEAST:
+        message = (
+            f"it removes extra spaces, so that it uses none of its {plural(len(lost), 'piece')} with several spaces,"
+            f" such as {list_tokens(lost, facts.pieces)}"
+        )
+        yield damage_difference(message, lost)
+
+
+def find_ranks_as_scores(actual: Encoder, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that a reference adds up scores that are ranks, by which the model joins neighbors."""
+    declared = facts.spec
+    family = find_family(declared.model) if declared else None
+    if declared is None or family is None or family.ranking is not Ranking.SCORE_SUM:
+        return
+    if actual.settings.family.ranking is not Ranking.SCORE:
+        return
+    are_normal = [type == TokenType.NORMAL for type in declared.types or ()]
+    steps = [first - second for first, second in pairwise(compress(declared.scores or (), are_normal))]
+    if len(steps) >= LEAST and steps.count(1.0) >= NEARLY_ALL * len(steps):
+        yield damage_difference(
+            "its model is Unigram, which adds up scores, but these are ranks (0, -1, -2 and so on), as those of BPE"
+        )
