@@ -499,6 +499,14 @@ def test_exchanged_tokens_are_found_by_ids_alone(make, texts: tuple[str, str]):
     assert not compare_tokenizers(Encoder(right), expected, None).differences
 
 
+def test_control_tokens_with_each_others_texts_are_found_by_ids_alone():
+    markers = ["<hole>", "<begin>", "<end>"]
+    right, wrong = (bpe_spec([], dict.fromkeys(texts, CONTROL)) for texts in (markers, markers[1:] + markers[:1]))
+    (found,) = differences(Encoder(wrong), IdsOnly(Encoder(right)), Aspect.BYTES)
+    assert (found.severity, [right.tokens[id] for id in found.ids]) == (ERROR, markers)
+    assert not differences(Encoder(right), IdsOnly(Encoder(right)), Aspect.BYTES)
+
+
 def test_an_ordinary_bos_is_reported_if_the_reference_does_not_say_which_token_it_is():
     right = spm_spec({"ab": 0}, {"<s>": CONTROL, "</s>": CONTROL}, special_ids={"bos": 257, "eos": 258}, add_bos=False)
     ids = {text: id for id, text in enumerate(right.tokens)}

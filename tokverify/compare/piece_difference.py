@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 from unicodedata import is_normalized, normalize
 
@@ -289,21 +290,10 @@ def find_exchanged_pieces(actual: Tokenizer, expected: Tokenizer) -> Iterator[To
     if not isinstance(actual, Encoder):
         return
     texts = {text: id for id, data in enumerate(actual.bytes_of_tokens()) if (text := from_utf8(data))}
-    ours, theirs = Queries(actual), Queries(expected)
-    packs = list(pack_texts(text for text in texts if text.strip()))
-    joined = ["\n".join(pack) for pack in packs]
-    encodings = zip(packs, ours.encode_all(joined), theirs.encode_all(joined), strict=True)
-    differing = [pack for pack, left, right in encodings if right is not None and left != right]
-    if len(differing) > _MOST_PACKS:
-        return
-    # At the beginning of a text, there may be a space.
-    alone = [f"{_BEFORE}{text}" for pack in differing for text in pack]
-    answers = zip(alone, ours.encode_all(alone), theirs.encode_all(alone), strict=True)
-    moved = {
-        left[-1]: right[-1]
-        for text, left, right in answers
-        if left and right and left[:-1] == right[:-1] and left[-1] == texts[text.removeprefix(_BEFORE)] != right[-1]
-    }
+    moved = _find_moved(texts, actual, expected)
+    if expected.parses_special:
+        special = {token.text: token.id for token in actual.settings.added_tokens if token.special}
+        moved |= _find_moved(special, actual, expected, parse_special=True)
     ids = sorted(moved.keys() & moved.values())
     if ids:
         message = (
@@ -313,3 +303,24 @@ def find_exchanged_pieces(actual: Tokenizer, expected: Tokenizer) -> Iterator[To
         yield make_difference(
             Aspect.BYTES, ERROR, message, ids, facts=[(id, moved.get(id)) for id in ids], keys=(TOKENS,)
         )
+
+
+def _find_moved(
+    texts: Mapping[str, int], actual: Encoder, expected: Tokenizer, *, parse_special: bool = False
+) -> dict[int, int]:
+    """Return the tokens whose texts the reference encodes to one other token, and these; none if most texts differ."""
+    ours, theirs = (partial(Queries(side).encode_all, parse_special=parse_special) for side in (actual, expected))
+    packs = list(pack_texts(text for text in texts if text.strip()))
+    joined = ["\n".join(pack) for pack in packs]
+    encodings = zip(packs, ours(joined), theirs(joined), strict=True)
+    differing = [pack for pack, left, right in encodings if right is not None and left != right]
+    if len(differing) > _MOST_PACKS:
+        return {}
+    # At the beginning of a text, there may be a space.
+    alone = [f"{_BEFORE}{text}" for pack in differing for text in pack]
+    answers = zip(alone, ours(alone), theirs(alone), strict=True)
+    return {
+        left[-1]: right[-1]
+        for text, left, right in answers
+        if left and right and left[:-1] == right[:-1] and left[-1] == texts[text.removeprefix(_BEFORE)] != right[-1]
+    }
