@@ -123,6 +123,19 @@ def test_runs_of_spaces_that_were_added_later_come_last():
     assert found.sentence.endswith("as trainers do, with 1 run of spaces last")
 
 
+@pytest.mark.parametrize("lost", [[0.0, 0.0], [-2.5, -1.5]])
+def test_scores_of_a_part_that_is_out_of_order_are_put_between_its_neighbors(lost):
+    """Tokens that a fine-tune added last, with the score 0, keep it."""
+    pieces = ["ab", "bc", "▁a", "abc", "cd", "bcd", "dd", "ddd", "de", "ee", *"▁abcde"]
+    added = {"ce": 0.0}
+    right = spm_spec({piece: float(-rank) for rank, piece in enumerate(pieces)} | added)
+    start = right.tokens.index("cd")
+    scores = list(right.scores)
+    scores[start : start + 2] = lost
+    found = best(replace(right, scores=scores), right, "abcd", "bcdd", "cddd", "ddde", "deee", "abcdde", "cde", "bce")
+    assert found.sentence.startswith("putting the scores of")
+
+
 def test_unigram_scores_are_sorted_in_falling_order():
     start = len(UNIGRAM.tokens) - 7
     wrong = replace(UNIGRAM, scores=[*UNIGRAM.scores[:start], *UNIGRAM.scores[start:][::-1]])

@@ -6,6 +6,7 @@ sentencepiece token scores no higher than the one before it.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import log
@@ -137,6 +138,8 @@ def scores(evidence: Evidence) -> Iterator[TokenizerChange]:
         if runs:
             last = sorted(ids, key=set(runs).__contains__)
             yield from _set_scores(spec, last, f"{ranking}, with {plural(len(runs), 'run')} of spaces last")
+        if is_complete:
+            yield from _fill_gaps(spec, ids)
     elif spec.scores is not None and is_complete:
         falling = sorted((spec.scores[id] for id in ids), reverse=True)
         yield from _set_scores(spec, ids, "sorting the scores in the order of the ids, as trainers do", falling)
@@ -172,6 +175,39 @@ def _set_scores(
         new[id] = falling[rank] if falling else -float(rank)
     if ranked != sorted(set(ranked), reverse=True) and new != old:
         yield set_field("scores", new, sentence, cost.CONVENTIONAL_ARRAY)
+
+
+def _fill_gaps(spec: TokenizerSpec, ids: Sequence[int]) -> Iterator[TokenizerChange]:
+    """Put the scores of tokens that are out of order between those of the tokens before and after them.
+
+    What was added to a vocabulary later has scores of its own, with no token after it that is in order.
+    """
+    scores = [float(score) for score in spec.scores or ()]
+    changed = list(scores)
+    for before, after in pairwise(_longest_falling([scores[id] for id in ids])):
+        first, last = scores[ids[before]], scores[ids[after]]
+        for at in range(before + 1, after if last < first else before):
+            changed[ids[at]] = first + (last - first) * (at - before) / (after - before)
+    if moved := sum(old != new for old, new in zip(scores, changed, strict=True)):
+        sentence = f"putting the scores of {plural(moved, 'token')} between those of the tokens before and after them"
+        yield set_field("scores", changed, sentence, cost.REWRITTEN_SCORES)
+
+
+def _longest_falling(numbers: Sequence[float]) -> list[int]:
+    """Return the indexes of a longest subsequence of which no number is greater than the one before it."""
+    least: list[float] = []
+    ends: list[int] = []
+    previous: list[int] = []
+    for index, number in enumerate(numbers):
+        length = bisect_right(least, -number)
+        previous.append(ends[length - 1] if length else -1)
+        least[length : length + 1], ends[length : length + 1] = [-number], [index]
+    chain: list[int] = []
+    index = ends[-1] if ends else -1
+    while index >= 0:
+        chain.append(index)
+        index = previous[index]
+    return chain[::-1]
 
 
 def charsmaps(evidence: Evidence) -> Iterator[TokenizerChange]:
