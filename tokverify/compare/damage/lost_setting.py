@@ -18,7 +18,7 @@ from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import TokenizerDifference
 from tokverify.sources.huggingface.document import Document
-from tokverify.sources.huggingface.stage import stages_of
+from tokverify.sources.huggingface.stage import RUNS_OF_SPACES, stages_of
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import encode_plain
@@ -157,9 +157,14 @@ def find_lost_charsmap(actual: Encoder, facts: Opened) -> Iterator[TokenizerDiff
 
 def find_removed_spaces(actual: Encoder, facts: Opened) -> Iterator[TokenizerDifference]:
     """Yield that a reference merges spaces, and so never uses its pieces with several, as the model does."""
-    declared, settings = facts.spec, actual.settings
+    settings = actual.settings
     removes = settings.remove_extra_whitespaces and "remove_extra_whitespaces" in settings.family.flags
-    if removes or declared is None or not declared.remove_extra_whitespaces:
+    # To convert a tokenizer.json takes long.
+    stages = facts.document.normalizer if facts.document else None
+    if removes or (stages is not None and not any(stage.get("pattern") == RUNS_OF_SPACES for stage in stages)):
+        return
+    declared = facts.spec
+    if declared is None or not declared.remove_extra_whitespaces:
         return
     types = declared.types or ()
     lost = [id for id, type in enumerate(types) if type == TokenType.NORMAL and _RUN in facts.pieces[id]]
@@ -173,11 +178,10 @@ def find_removed_spaces(actual: Encoder, facts: Opened) -> Iterator[TokenizerDif
 
 def find_ranks_as_scores(actual: Encoder, facts: Opened) -> Iterator[TokenizerDifference]:
     """Yield that a reference adds up scores that are ranks, by which the model joins neighbors."""
-    declared = facts.spec
+    merges = facts.document is not None and facts.document.model_type != "Unigram"
+    declared = None if merges or actual.settings.family.ranking is not Ranking.SCORE else facts.spec
     family = find_family(declared.model) if declared else None
     if declared is None or family is None or family.ranking is not Ranking.SCORE_SUM:
-        return
-    if actual.settings.family.ranking is not Ranking.SCORE:
         return
     are_normal = [type == TokenType.NORMAL for type in declared.types or ()]
     steps = [first - second for first, second in pairwise(compress(declared.scores or (), are_normal))]
