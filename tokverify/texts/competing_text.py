@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from heapq import nsmallest
 from itertools import chain
 from string import punctuation
@@ -20,6 +21,9 @@ from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tokverify.engine.encoder import Encoder
 
 _MOST = 20_000
@@ -156,10 +160,32 @@ def _flipped(ours: Mapping[_Join, _Ranks], theirs: _Competitors) -> Iterator[_Co
 def _flipped_around(
     ours: Mapping[_Join, _Ranks], theirs: Mapping[_Join, _Ranks], moved: Collection[str]
 ) -> Iterator[_Competition]:
-    """Yield competitions of the joins that make moved pieces, if they have another winner."""
-    chosen = [join for join in theirs if join.piece in moved]
-    competitions = _Competitors(theirs).of(chosen, len(theirs))
-    return (one for one in competitions if _has_other_winner(one, ours, theirs))
+    """Yield competitions of the joins that make moved pieces, if they have another winner.
+
+    A run of spaces competes with each token that begins with a space, so the ranks are compared as arrays.
+    """
+    competitors = _Competitors(theirs)
+    after = cache(lambda piece: _by_rank([join for _, join in competitors.starting(piece)], ours, theirs, "by_left"))
+    before = cache(lambda piece: _by_rank([join for _, join in competitors.ending(piece)], ours, theirs, "by_right"))
+    for join in theirs:
+        if join.piece in moved:
+            here, there = ours.get(join, _NEVER), theirs[join]
+            seconds, ours_after, theirs_after = after(join.right)
+            for at in ((here.by_right <= ours_after) != (there.by_right <= theirs_after)).nonzero()[0]:
+                yield _Competition(abs(there.by_right - float(theirs_after[at])), join, seconds[at])
+            firsts, ours_before, theirs_before = before(join.left)
+            for at in ((ours_before <= here.by_left) != (theirs_before <= there.by_left)).nonzero()[0]:
+                yield _Competition(abs(there.by_left - float(theirs_before[at])), firsts[at], join)
+
+
+def _by_rank(
+    joins: Sequence[_Join], ours: Mapping[_Join, _Ranks], theirs: Mapping[_Join, _Ranks], rank: str
+) -> tuple[Sequence[_Join], NDArray[np.float64], NDArray[np.float64]]:
+    """Return joins with their ranks in two tokenizers."""
+    import numpy as np  # takes longer than most commands need
+
+    here, there = (np.array([getattr(ranks.get(join, _NEVER), rank) for join in joins]) for ranks in (ours, theirs))
+    return joins, here, there
 
 
 def _delayed(ours: Mapping[_Join, _Ranks], theirs: _Competitors, moved: Collection[str]) -> Iterator[_Competition]:
@@ -279,18 +305,26 @@ class _Competitors:
         """Yield the competitions of some joins with those that rank closest, at most `window` before and after each."""
         for join in chosen:
             rank = self.joins[join]
-            for other, second in _closest(self._starting.get(join.right, ()), rank.by_right, window):
+            for other, second in _closest(self.starting(join.right), rank.by_right, window):
                 yield _Competition(abs(rank.by_right - other), join, second)
-            for other, first in _closest(self._ending.get(join.left, ()), rank.by_left, window):
+            for other, first in _closest(self.ending(join.left), rank.by_left, window):
                 yield _Competition(abs(rank.by_left - other), first, join)
+
+    def starting(self, piece: str) -> Sequence[tuple[float, _Join]]:
+        """Return the joins whose left part is a piece, with their ranks."""
+        return self._starting.get(piece, ())
+
+    def ending(self, piece: str) -> Sequence[tuple[float, _Join]]:
+        """Return the joins whose right part is a piece, with their ranks."""
+        return self._ending.get(piece, ())
 
     def needing(self, piece: str, low: float, high: float) -> Iterator[_Competition]:
         """Yield the joins that need a piece, with their competitors for the other part that rank between two ranks."""
-        for _, first in self._starting.get(piece, ()):
-            for rank, second in _between(self._starting.get(first.right, ()), low, high):
+        for _, first in self.starting(piece):
+            for rank, second in _between(self.starting(first.right), low, high):
                 yield _Competition(rank, first, second)
-        for _, second in self._ending.get(piece, ()):
-            for rank, first in _between(self._ending.get(second.left, ()), low, high):
+        for _, second in self.ending(piece):
+            for rank, first in _between(self.ending(second.left), low, high):
                 yield _Competition(rank, first, second)
 
 

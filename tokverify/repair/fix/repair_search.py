@@ -162,7 +162,7 @@ class RepairSearch:
             self.current, self.measure = previous, last
 
     def _changed_token_cases(self) -> list[Case]:
-        changed = changed_ids(self._spec, self.current)
+        changed: Sequence[int] = changed_ids(self._spec, self.current)
         if self._is_quick:
             changed = thin_out(changed, _QUICKLY_TRIED)
         cases = target_cases(changed, self.measure.encoder, self._facts.tokenizer)
