@@ -183,9 +183,10 @@ class ReferenceComparison(Comparison):
             if self.decodes:
                 decoded, decode_notes = self._decode(expected)
                 notes += decode_notes
+        is_match = actual == expected and (expect is None or agrees(expect, owner, actual))
         result = CaseResult(
             case,
-            Status.MATCH,
+            Status.MATCH if is_match else Status.MISMATCH,
             actual,
             expected,
             notes=notes,
@@ -193,8 +194,7 @@ class ReferenceComparison(Comparison):
             decode_difference=decoded,
             **mode._asdict(),
         )
-        agreed = expect is None or agrees(expect, owner, actual)
-        return result if actual == expected and agreed else self._mismatch(result, owner)
+        return result if is_match or not (self.aligns or expect is not None) else self._align(result, owner)
 
     def _describe_mode(self, text: str, decisive: Iterable[str], expect: Expect | None) -> tuple[str, ...]:
         notes = [f"compared with {self.modes.reason(option, text)}" for option in decisive]
@@ -202,21 +202,15 @@ class ReferenceComparison(Comparison):
             notes.append("the case's own `expect` was not checked, because it is for other options")
         return tuple(notes)
 
-    def _mismatch(self, result: CaseResult, owner: Tokenizer) -> CaseResult:
-        if not self.aligns and result.expect is None:
-            return replace(result, status=Status.MISMATCH)
+    def _align(self, result: CaseResult, owner: Tokenizer) -> CaseResult:
         notes = result.notes + describe_agreement(result, owner)
         if result.actual != result.expected or result.expect is None:
             right = tokens_for_display(self.expected, result.expected)
         else:
             right = expected_tokens(result.expect, owner, result.actual)
             notes += describe_missing(right)
-        return replace(
-            result,
-            status=Status.MISMATCH,
-            difference=compare(tokens_for_display(self.actual, result.actual), right),
-            notes=notes,
-        )
+        difference = compare(tokens_for_display(self.actual, result.actual), right)
+        return replace(result, difference=difference, notes=notes)
 
     def _ids(self, text: str, mode: Mode, *, is_expected: bool) -> list[tuple[int, ...]]:
         """Return the ids of both sides; if neither has any, that is an error only if the case itself expects tokens."""

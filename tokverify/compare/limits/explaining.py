@@ -86,8 +86,8 @@ class Explainer:
         differs = result.status is Status.MISMATCH and result.actual != result.expected
         if not differs or result.expect is not None or self._sides is None:
             return result
-        target = Text(result.case.text, result.add_special, result.parse_special, result.expected)
-        return replace(result, explained_by=self.find(target))
+        found = self.find(Text(result.case.text, result.add_special, result.parse_special, result.expected))
+        return result if found == result.explained_by else replace(result, explained_by=found)
 
     def find(self, target: Text) -> tuple[str, ...]:
         """Return the codes of the limits that, together, explain a text completely; none if they do not."""

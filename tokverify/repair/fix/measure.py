@@ -51,6 +51,8 @@ CASES = "cases"
 TEXTS = "generated texts"
 DECODING = "decoding"
 DECODING_TEXTS = "decoding of generated texts"
+OF_TEXTS = frozenset({TEXTS, DECODING_TEXTS})
+"""What depends on the texts that a search makes."""
 BYTES = "bytes of tokens"
 TYPES = "types of tokens"
 ROLES = "special tokens"
@@ -373,12 +375,11 @@ class Measuring:
         self._explainers |= dict.fromkeys(explainer.used, explainer)
         if is_promising:
             self._fewest = min(self._fewest, len(failing))
-        return [
-            replace(result, explained_by=self._explained.get((result.case.name, result.actual), ()))
-            if result.fails
-            else result
-            for result in results
-        ]
+        return [self._with_limits(result) if result.fails else result for result in results]
+
+    def _with_limits(self, result: CaseResult) -> CaseResult:
+        limits = self._explained.get((result.case.name, result.actual), ())
+        return result if limits == result.explained_by else replace(result, explained_by=limits)
 
     def limits_of(self, measure: Measure) -> tuple[AppliedLimit, ...]:
         """Return the limits that explain cases of a measure, without the generated ones."""

@@ -28,7 +28,7 @@ from tokverify.repair.declared_change import declared_changes
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.fix.certain import certain_changes
 from tokverify.repair.fix.changed import changed_ids, unverified_ids
-from tokverify.repair.fix.measure import AROUND, BYTES, DECODING, TEMPLATE, TYPES, Measure, Measuring
+from tokverify.repair.fix.measure import AROUND, BYTES, DECODING, OF_TEXTS, TEMPLATE, TYPES, Measure, Measuring
 from tokverify.repair.fix.token_list import TokenBytes
 from tokverify.repair.piece_change import texts_by_bytes
 from tokverify.repair.probed_type_change import extended_by_probing, probed_types
@@ -321,13 +321,17 @@ def _is_needed(measuring: Measuring, whole: TokenizerSpec, reduced: TokenizerSpe
     with_part, without = measuring.measure(whole), measuring.measure(reduced)
     if with_part.encoder is None or without.encoder is None:
         return without.encoder is None
+    if any(count > with_part.compared[name] for name, count in without.compared.items() if name not in OF_TEXTS):
+        return True
     if measuring.add_cases(_telling_cases(with_part.encoder, without.encoder, expected)):
         with_part, without = measuring.measure(whole), measuring.measure(reduced)
     return _differs_more(without, with_part)
 
 
 def _differs_more(one: Measure, other: Measure) -> bool:
-    return any(count > other.counts[name] for name, count in one.counts.items())
+    # Errors take long to count.
+    is_more = any(count > other.compared[name] for name, count in one.compared.items())
+    return is_more or any(count > other.counts[name] for name, count in one.counts.items())
 
 
 def _telling_cases(one: Encoder, other: Encoder, expected: Tokenizer | None) -> list[Case]:
