@@ -180,8 +180,9 @@ def _size_values(model: Path, declaration: Declaration, size: int) -> dict[str, 
         return {}
     if declaration.spec.embedding_rows not in {None, size}:
         raise UnsupportedError(
-            f"{model}: the repair needs {size} tokens, but the model has {declaration.spec.embedding_rows} embeddings; "
-            "convert the model again"
+            f"{model}: the repair needs {size:,} tokens, but the model has {declaration.spec.embedding_rows:,} "
+            "embeddings, so the reference may be that of another version: name the model's own with -r, or convert the "
+            "model again"
         )
     if declaration.vocab_size in {None, size}:
         return {}
