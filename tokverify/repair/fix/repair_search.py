@@ -150,7 +150,9 @@ class RepairSearch:
         """Make a change, unless texts for the tokens that it changes show that it does more harm than good."""
         previous = self.current
         self.parts.append(change)
-        self.current, self.measure = change.transform(previous), measure
+        # What was measured: an equal tokenizer with arrays of its own could share no tables with its encoder.
+        self.current = measure.encoder.spec if measure.encoder else change.transform(previous)
+        self.measure = measure
         is_measured = not self._measuring.add_cases(self._changed_token_cases())
         self.measure = self._measuring.measure(self.current, exactly=True)
         if is_measured:
