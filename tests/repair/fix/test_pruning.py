@@ -12,8 +12,10 @@ from tokverify.engine.encoder import Encoder
 from tokverify.repair.budget import Budget
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.fix.measure import Measuring
-from tokverify.repair.fix.repair_search import prune
+from tokverify.repair.fix.repair_search import prune, set_types_once
+from tokverify.repair.token_patch import TokenPatch, describe_type, set_type
 from tokverify.sources.gguf.declaration import Declaration
+from tokverify.spec import TokenizerSpec, TokenType
 
 RIGHT = bpe_spec(["a b", "ab c", "1 2"])
 WRONG = replace(RIGHT, merges=["ab c", "1 2"])
@@ -56,3 +58,17 @@ def test_nothing_is_dropped_when_the_budget_is_spent():
     expected = Bare(Encoder(RIGHT))
     measuring = Measuring(Declaration(spec=WRONG), "m", Opened(expected), CASES, Budget(0))
     assert prune(measuring, WRONG, [DIGITS, MERGES], expected) == [DIGITS, MERGES]
+
+
+def typing(spec: TokenizerSpec, type: TokenType, *ids: int) -> TokenizerChange:
+    return set_type(spec, {id: TokenPatch(type=type) for id in ids}, type, 1.0)
+
+
+def test_a_type_that_a_later_part_sets_back_is_not_set():
+    spec = bpe_spec([], {"<a>": TokenType.NORMAL, "<b>": TokenType.NORMAL, "<c>": TokenType.NORMAL})
+    a, b, c = (spec.tokens.index(text) for text in ("<a>", "<b>", "<c>"))
+    parts = [typing(spec, TokenType.USER_DEFINED, a, b, c), DIGITS, typing(spec, TokenType.NORMAL, b)]
+    found = set_types_once(parts, spec)
+    assert [part.sentence for part in found] == [describe_type(spec, [a, c], TokenType.USER_DEFINED), "pre"]
+    apart = [typing(spec, TokenType.USER_DEFINED, a), typing(spec, TokenType.CONTROL, b)]
+    assert set_types_once(apart, spec) == apart

@@ -20,7 +20,9 @@ from tokverify.engine.attribute import ORDINARY
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
 from tokverify.engine.family import Ranking
+from tokverify.engine.joined_strings import find_differing
 from tokverify.errors import TokverifyError
+from tokverify.repair import cost
 from tokverify.repair.added_token_change import padding
 from tokverify.repair.budget import Budget
 from tokverify.repair.change import TokenizerChange
@@ -34,11 +36,11 @@ from tokverify.repair.piece_change import texts_by_bytes
 from tokverify.repair.probed_type_change import extended_by_probing, probed_types
 from tokverify.repair.search import DiagnosisResult, diagnose
 from tokverify.repair.setting_change import affix_flags
-from tokverify.repair.token_patch import kind_of
+from tokverify.repair.token_patch import TokenPatch, kind_of, set_type, types_of
 from tokverify.report.run import FAILING, CaseResult
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.sources.gguf.values import changed_values
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.sequence import pack, thin_out
 from tokverify.text.utf8 import from_utf8, has_surrogate
 from tokverify.texts.batch import Known
@@ -312,7 +314,26 @@ def prune(
         rest = [other for other in kept if other is not part]
         if rest and not _is_needed(measuring, _apply(kept, spec), _apply(rest, spec), expected):
             kept = rest
-    return kept
+    return set_types_once(kept, spec)
+
+
+def set_types_once(parts: list[TokenizerChange], spec: TokenizerSpec) -> list[TokenizerChange]:
+    """Return parts that do the same and set no type twice: a later one may undo a part of what an earlier one does."""
+    whole, count = spec, 0
+    for part in parts:
+        before, whole = whole, part.transform(whole)
+        if part.kind == "types":
+            count += len(find_differing(types_of(before), types_of(whole)))
+    changed = [id for id in find_differing(types_of(spec), types_of(whole)) if id < len(spec.tokens)]
+    if count <= len(changed):
+        return parts
+    groups: dict[int, dict[int, TokenPatch]] = {}
+    for id in changed:
+        type = types_of(whole)[id]
+        groups.setdefault(type, {})[id] = TokenPatch(type=type)
+    joined = [set_type(spec, patches, TokenType(type), cost.TYPES) for type, patches in groups.items()]
+    joined += [part for part in parts if part.kind != "types"]
+    return joined if _apply(joined, spec) == whole else parts
 
 
 def _apply(parts: Sequence[TokenizerChange], spec: TokenizerSpec) -> TokenizerSpec:
