@@ -121,13 +121,14 @@ def _find_triples(pack: Sequence[int], encoding: Sequence[int], edges: tuple[int
 def _find_rivals(frame: Frame, ids: Sequence[int], texts: Texts) -> Mapping[int, tuple[int, ...]]:
     """Map tokens to the longer ones that would take their place in this frame if those are matched."""
     known = {texts[id]: id for id in ids}
+    before, after = frame.before, frame.after
     rivals = {}
     for id in ids:
         text = texts[id] or ""
-        longer = (frame.before + text, text + frame.after, frame.before + text + frame.after)
-        found = tuple(known[one] for one in longer if one in known)
-        if found:
-            rivals[id] = found
+        longer = (before + text, text + after, before + text + after)
+        # Few tokens have any.
+        if not known.keys().isdisjoint(longer):
+            rivals[id] = tuple(known[one] for one in longer if one in known)
     return rivals
 
 

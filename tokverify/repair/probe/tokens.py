@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.special_text import BYTE_PIECE
@@ -55,8 +56,40 @@ def probe_tokens(tokenizer: Tokenizer, guess: TokenizerSpec) -> ProbedTokens:
     Raises:
         TokverifyError: If llama.cpp would refuse the guess.
     """
-    queries = Queries(tokenizer)
-    return probe_with(queries, read_vocabulary(tokenizer), lambda plain: replace(guess, types=plain.types))
+    return probe_as(Sight.of(tokenizer), guess)
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What ids show of a reference's tokens whatever is guessed of them; each part is asked for once."""
+
+    queries: Queries
+    vocabulary: Vocabulary
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> Sight:
+        """Return what a tokenizer shows, with the vocabulary that it lists."""
+        return cls(Queries(tokenizer), read_vocabulary(tokenizer))
+
+    @cached_property
+    def matches(self) -> Matches:
+        """The tokens that are matched in texts."""
+        return find_matches(self.queries, self.vocabulary.texts)
+
+    @cached_property
+    def byte_ids(self) -> Mapping[int, int]:
+        """The tokens typed BYTE -> the byte."""
+        return find_byte_tokens(self.queries, self.vocabulary)
+
+    @cached_property
+    def unknown(self) -> int | None:
+        """The token for characters outside the vocabulary."""
+        return find_unknown(self.queries, self.vocabulary)
+
+    @cached_property
+    def around(self) -> AddedAround | None:
+        """What `add_special` adds around a text."""
+        return find_added_around(self.queries)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,18 +103,19 @@ class PlainTokens:
     around: AddedAround | None
 
 
-def probe_with(
-    queries: Queries, vocabulary: Vocabulary, make_guess: Callable[[PlainTokens], TokenizerSpec]
-) -> ProbedTokens:
+def probe_as(sight: Sight, guess: TokenizerSpec) -> ProbedTokens:
+    """Probe as `probe_tokens` does; another guess about the same reference asks it only for what it changes."""
+    return probe_with(sight, lambda plain: replace(guess, types=plain.types))
+
+
+def probe_with(sight: Sight, make_guess: Callable[[PlainTokens], TokenizerSpec]) -> ProbedTokens:
     """Probe as `probe_tokens` does, with a guess that is made as soon as all other tokens are known."""
-    tokenizer = queries.tokenizer
+    queries, vocabulary, tokenizer = sight.queries, sight.vocabulary, sight.queries.tokenizer
     if isinstance(tokenizer, TypeListing) and isinstance(tokenizer, MatchListing):
-        return _ask(queries, tokenizer.token_types(), tokenizer.added_tokens(), vocabulary)
-    matches = find_matches(queries, vocabulary.texts)
-    byte_ids, unknown = find_byte_tokens(queries, vocabulary), find_unknown(queries, vocabulary)
-    around = find_added_around(queries)
+        return _ask(sight, tokenizer.token_types(), tokenizer.added_tokens())
+    matches, byte_ids, unknown = sight.matches, sight.byte_ids, sight.unknown
     types = _first_types(vocabulary, matches, byte_ids, unknown)
-    guess = make_guess(PlainTokens(types=types, byte_ids=byte_ids, unknown=unknown, around=around))
+    guess = make_guess(PlainTokens(types=types, byte_ids=byte_ids, unknown=unknown, around=sight.around))
     user_defined = _find_user_defined(Encoder(guess), vocabulary, matches)
     singles = find_singles(vocabulary.texts, matches.always - user_defined, user_defined)
     rest = matches.always - user_defined - singles
@@ -93,7 +127,7 @@ def probe_with(
         unknown=unknown,
         added_tokens=_make_added_tokens(queries, vocabulary, user_defined, matches.special),
         undecided=(matches.always - user_defined) | singles,
-        around=around,
+        around=sight.around,
         encodings=queries.count,
     )
 
@@ -170,21 +204,19 @@ def _occurrences(part: list[int], whole: list[int]) -> list[int]:
     return [start for start in range(len(whole) - len(part) + 1) if whole[start : start + len(part)] == part]
 
 
-def _ask(
-    queries: Queries, types: Sequence[int], added: Mapping[int, AddedToken], vocabulary: Vocabulary
-) -> ProbedTokens:
+def _ask(sight: Sight, types: Sequence[int], added: Mapping[int, AddedToken]) -> ProbedTokens:
     """Probe a tokenizer that lists the types of its tokens."""
-    token_bytes = vocabulary.token_bytes
+    token_bytes = sight.vocabulary.token_bytes
     listed = ids_of_type(types, TokenType.BYTE)
     return ProbedTokens(
-        vocabulary=vocabulary,
+        vocabulary=sight.vocabulary,
         types=list(map(int, types)),
         byte_ids={id: token_bytes[id][0] for id in listed if token_bytes[id]},
-        unknown=find_unknown(queries, vocabulary),
+        unknown=sight.unknown,
         added_tokens=added,
         undecided=frozenset(),
-        around=find_added_around(queries),
-        encodings=queries.count,
+        around=sight.around,
+        encodings=sight.queries.count,
     )
 
 
