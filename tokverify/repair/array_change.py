@@ -78,11 +78,20 @@ def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     if reference is not None and _ranks_as_merges(evidence.spec, reference):
         return
-    sentence = f"using the reference's {len(expected):,} merges ({compare_merges(current or (), expected)})"
-    yield set_field("merges", expected, sentence, cost.discount(cost.MERGES, confirmed=True))
+    what = f"the reference's {len(expected):,} merges"
+    yield set_merges(evidence.spec, expected, what, cost.discount(cost.MERGES, confirmed=True))
 
 
-def compare_merges(current: Sequence[str], expected: Sequence[str]) -> str:
+def set_merges(spec: TokenizerSpec, merges: Sequence[str], what: str, at_cost: float) -> TokenizerChange:
+    """Return the change that replaces all merges, and says how they differ from those that it replaces."""
+
+    def describe(spec: TokenizerSpec) -> str:
+        return f"using {what} ({_compare_merges(spec.merges or (), merges)})"
+
+    return replace(set_field("merges", merges, describe(spec), at_cost), describe=describe)
+
+
+def _compare_merges(current: Sequence[str], expected: Sequence[str]) -> str:
     """Count the merges that are missing and extra; if there are none, name the rank where the order first differs.
 
     Some programs separate the two pieces with a tab.

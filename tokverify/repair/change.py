@@ -41,6 +41,8 @@ class TokenizerChange:
     """What GGUF cannot express."""
     gguf_command: str | None = None
     """The command of the `gguf` package that does the same, if there is one."""
+    describe: Callable[[TokenizerSpec], str] | None = None
+    """Describes it for the tokenizer that it changes, if that matters; by default, `sentence` does for any."""
     combined: tuple[TokenizerChange, ...] = ()
     """The changes that this one combines; empty for a single one."""
 

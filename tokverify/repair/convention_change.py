@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.family import Alphabet, Ranking
 from tokverify.repair import cost
-from tokverify.repair.array_change import compare_merges
+from tokverify.repair.array_change import set_merges
 from tokverify.repair.change import TokenizerChange, set_field
 from tokverify.repair.probe.convention import all_splits, byte_level_merges, read_charsmaps
 from tokverify.repair.token_patch import kind_of, types_of
@@ -47,16 +47,16 @@ def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
     normal = dict(_normal_tokens(spec))
     is_byte_level = family.alphabet is Alphabet.BYTE_LEVEL
     implied = list(byte_level_merges(tuple(normal.values()))) if is_byte_level else all_splits(spec, normal)
-    yield from _merge_changes(current, implied)
+    yield from _merge_changes(spec, implied)
 
 
-def _merge_changes(current: list[str], implied: list[str]) -> Iterator[TokenizerChange]:
+def _merge_changes(spec: TokenizerSpec, implied: list[str]) -> Iterator[TokenizerChange]:
+    current = list(spec.merges or ())
     known = set(current)
     missing = [merge for merge in implied if merge not in known]
     if implied and implied != current:
-        sentence = f"using the {len(implied):,} merges implied by the order of the tokens"
-        sentence += f" ({compare_merges(current, implied)})"
-        yield set_field("merges", implied, sentence, cost.CONVENTIONAL_ARRAY)
+        what = f"the {len(implied):,} merges implied by the order of the tokens"
+        yield set_merges(spec, implied, what, cost.CONVENTIONAL_ARRAY)
     if current and missing and current + missing != implied:
         sentence = f"adding {plural(len(missing), 'merge')} implied by the order of the tokens"
         yield set_field("merges", current + missing, sentence, cost.CONVENTIONAL_ARRAY)

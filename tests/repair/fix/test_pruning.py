@@ -9,6 +9,7 @@ from support.spec_maker import bpe_spec
 from tokverify.case import Case
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
+from tokverify.repair.array_change import set_merges
 from tokverify.repair.budget import Budget
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.fix.measure import Measuring
@@ -72,3 +73,14 @@ def test_a_type_that_a_later_part_sets_back_is_not_set():
     assert [part.sentence for part in found] == [describe_type(spec, [a, c], TokenType.USER_DEFINED), "pre"]
     apart = [typing(spec, TokenType.USER_DEFINED, a), typing(spec, TokenType.CONTROL, b)]
     assert set_types_once(apart, spec) == apart
+
+
+def test_merges_are_described_without_the_parts_that_were_dropped():
+    right, wrong = bpe_spec(["a b", "ab c", "1 2", "c a"]), bpe_spec(["ab c", "1 2", "c a"])
+    some = set_fields("merges", merges=[*wrong.merges, "a b"])
+    all_merges = set_merges(some.transform(wrong), right.merges, "4 merges", 1.0)
+    assert all_merges.sentence == "using 4 merges (the same merges, in another order from rank 0)"
+    expected = Bare(Encoder(right))
+    measuring = Measuring(Declaration(spec=wrong), "m", Opened(expected), CASES, Budget())
+    (part,) = prune(measuring, wrong, [some, all_merges], expected)
+    assert part.sentence == "using 4 merges (1 missing, 0 extra)"

@@ -314,7 +314,16 @@ def prune(
         rest = [other for other in kept if other is not part]
         if rest and not _is_needed(measuring, _apply(kept, spec), _apply(rest, spec), expected):
             kept = rest
-    return set_types_once(kept, spec)
+    return _describe_anew(set_types_once(kept, spec), spec)
+
+
+def _describe_anew(parts: Sequence[TokenizerChange], spec: TokenizerSpec) -> list[TokenizerChange]:
+    """Return parts with sentences for what they still change without those that were dropped."""
+    described: list[TokenizerChange] = []
+    for part in parts:
+        described.append(replace(part, sentence=part.describe(spec)) if part.describe else part)
+        spec = part.transform(spec)
+    return described
 
 
 def set_types_once(parts: list[TokenizerChange], spec: TokenizerSpec) -> list[TokenizerChange]:
