@@ -30,7 +30,7 @@ from tokverify.repair.declared_change import declared_changes
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.fix.certain import certain_changes
 from tokverify.repair.fix.changed import changed_ids, unverified_ids
-from tokverify.repair.fix.measure import AROUND, BYTES, DECODING, OF_TEXTS, TEMPLATE, TYPES, Measure, Measuring
+from tokverify.repair.fix.measure import AROUND, BYTES, CASES, DECODING, OF_TEXTS, TEMPLATE, TYPES, Measure, Measuring
 from tokverify.repair.fix.token_list import TokenBytes
 from tokverify.repair.piece_change import texts_by_bytes
 from tokverify.repair.probed_type_change import extended_by_probing, probed_types
@@ -112,11 +112,14 @@ class RepairSearch:
 
     def _add_first_cases(self) -> bool:
         """Add the texts that need no change, and return whether our side can be loaded."""
-        encoder = self._measuring.measure(self._spec).encoder
+        measure = self._measuring.measure(self._spec)
+        encoder = measure.encoder
         if damage := list(find_damage(encoder, self._facts)) if encoder else []:
             raise TokverifyError(f"not repaired: {explain_blame(damage)}")
         self._measuring.add_cases(general_cases(encoder, self._facts.tokenizer))
-        self._measuring.add_cases(self._differing_tokens(encoder))
+        if 2 * measure.compared[CASES] < len(measure.results):
+            # Where most cases fail, further texts show nothing before a change is made.
+            self._measuring.add_cases(self._differing_tokens(encoder))
         return encoder is not None
 
     def run(self) -> None:
