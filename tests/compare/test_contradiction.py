@@ -151,6 +151,32 @@ def test_a_post_processor_with_a_stale_id_is_at_fault(tmp_path, kind):
     assert [each.origin for each in found] == [Origin.REFERENCE]
 
 
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        pytest.param({"<old>": {"id": "<old>", "ids": [BOS], "tokens": ["<old>"]}}, id="renamed"),
+        pytest.param({"<old>": {"id": "<old>", "ids": [BOS], "tokens": []}}, id="without texts"),
+        pytest.param(
+            {
+                "<old>": {"id": "<old>", "ids": [BOS], "tokens": [BPE.tokens[BOS]]},
+                "unused": {"id": "unused", "ids": [BOS], "tokens": [BPE.tokens[261]]},
+            },
+            id="unused",
+        ),
+    ],
+)
+def test_a_post_processor_with_the_right_id_is_not_at_fault(tmp_path, tokens):
+    template = {
+        "type": "TemplateProcessing",
+        "single": [{"SpecialToken": {"id": "<old>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+        "special_tokens": tokens,
+        "cls": None,
+        "processors": None,
+    }
+    assert not reference(tmp_path, bpe_json(BPE, post_processor=template)).contradictions
+
+
 def test_no_repair_is_offered_if_the_reference_is_at_fault(tmp_path):
     reference(tmp_path, add_bos_token=True)
     write_gguf(tmp_path / "model.gguf", BPE)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +179,6 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
     named = _name_class(path, config, implied)
     always = _added_by_class(config, implied) if named else {}
     obeys = _OBEYING.fullmatch(str(config.get("tokenizer_class"))) is not None
-    named_ids = _named_by_post_processor(tokenizer)
     for role, ids in zip(("bos", "eos"), around, strict=True):
         flag, text = config.get(f"add_{role}_token"), token_text(config.get(f"{role}_token"))
         does = f"the tokenizer adds {'one' if ids else 'none'}"
@@ -198,25 +198,36 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
         if text is not None and len(ids) == 1 and tokenizer.piece(ids[0]) != text:
             found = list_tokens(ids, {ids[0]: tokenizer.piece(ids[0])})
             yield Contradiction(role, f"{_CONFIG} has {role}_token {quote(text)}, but the tokenizer adds {found}")
-        for id in ids:
-            name, piece = named_ids.get(id), tokenizer.piece(id)
-            if name is not None and name != piece:
-                sentence = f"its post-processor adds {quote(name)} with the id {id}, which is {quote(piece)}"
-                yield Contradiction(role, sentence, is_done=True, text=name)
+        else:
+            yield from _find_stale_id(tokenizer, role, ids)
 
 
-def _named_by_post_processor(tokenizer: Tokenizer) -> dict[int, str]:
-    """Return the texts that the post-processor of a tokenizer.json gives to the ids it adds, which can be stale."""
-    if not isinstance(tokenizer, DocumentHolding):
-        return {}
+def _find_stale_id(tokenizer: Tokenizer, role: str, ids: Sequence[int]) -> Iterator[Contradiction]:
+    """Compare the ids that a post-processor adds with the texts that it has for them, as of tokens that were moved.
+
+    If no other token has such a text, the token was renamed, and the id is right.
+    """
+    if not ids or not isinstance(tokenizer, DocumentHolding):
+        return
     outline = read_outline(tokenizer.tokenizer_json(), tokenizer.name, tables_of(tokenizer))
-    stage = outline.get("post_processor") or {}
-    named: dict[int, str] = {}
-    for each in stage.get("processors", [stage]):
-        for token in each.get("special_tokens", {}).values():
-            named.update(zip(token["ids"], token["tokens"], strict=True))
-        named.update((each[role][1], each[role][0]) for role in ("cls", "sep") if role in each)
-    return named
+    named = group_values((id, text) for text, id in _named_by(outline.get("post_processor")))
+    for id in ids:
+        names, piece = named.get(id, []), tokenizer.piece(id)
+        if names and piece not in names and names[0] in pieces_of(tokenizer):
+            sentence = f"its post-processor adds {quote(names[0])} with the id {id}, which is {quote(piece)}"
+            yield Contradiction(role, sentence, is_done=True, text=names[0])
+
+
+def _named_by(stage: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401 - a part of a JSON document
+    """Yield the texts and ids in a post-processor of a tokenizer.json; the library ignores the keys of other types."""
+    match stage:
+        case {"type": "Sequence", "processors": [*processors]}:
+            yield from chain.from_iterable(map(_named_by, processors))
+        case {"type": "TemplateProcessing", "special_tokens": {**tokens}}:
+            for token in tokens.values():
+                yield from zip(token["tokens"], token["ids"], strict=False)
+        case {"type": "BertProcessing" | "RobertaProcessing", "cls": [first, first_id], "sep": [last, last_id]}:
+            yield from ((first, first_id), (last, last_id))
 
 
 def _name_class(path: Path, config: Mapping[str, Any], implied: str) -> str:

@@ -58,7 +58,7 @@ class Rule:
         try:
             for finding in self.check(subject):
                 # A value of the wrong type is what TV100 reports; that it is missing would be false.
-                if not mistyped.keys().isdisjoint(finding.keys):
+                if finding.keys and mistyped.keys() >= {*finding.keys}:
                     continue
                 digest = finding.digest or digest_finding(self.code, finding)
                 yield replace(finding, code=self.code, name=self.name, digest=digest)
