@@ -94,7 +94,7 @@ def test_a_planted_difference_is_found_and_explained(location):
     assert run_exit_code(report) == 1
     assert count_status(report, Status.MISMATCH) > 0
     types = [difference.message for difference in report.differences if difference.aspect == "types"]
-    assert any("user-defined token in the reference" in message for message in types)
+    assert any("user-defined tokens in the reference" in message for message in types)
     best = report.diagnosis.explanations[0]
     assert (best.kind, best.unexplained) == ("types", ())
     assert "USER_DEFINED" in best.sentence

@@ -194,7 +194,8 @@ class ReferenceComparison(Comparison):
             decode_difference=decoded,
             **mode._asdict(),
         )
-        return result if is_match or not (self.aligns or expect is not None) else self._align(result, owner)
+        is_aligned = self.aligns or expect is not None
+        return self._align(result, owner) if is_aligned and not is_match else result
 
     def _describe_mode(self, text: str, decisive: Iterable[str], expect: Expect | None) -> tuple[str, ...]:
         notes = [f"compared with {self.modes.reason(option, text)}" for option in decisive]

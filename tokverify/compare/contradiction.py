@@ -223,7 +223,7 @@ def _named_by(stage: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401 - a part
     match stage:
         case {"type": "Sequence", "processors": [*processors]}:
             yield from chain.from_iterable(map(_named_by, processors))
-        case {"type": "TemplateProcessing", "special_tokens": {**tokens}}:
+        case {"type": "TemplateProcessing", "special_tokens": dict(tokens)}:
             for token in tokens.values():
                 yield from zip(token["tokens"], token["ids"], strict=False)
         case {"type": "BertProcessing" | "RobertaProcessing", "cls": [first, first_id], "sep": [last, last_id]}:

@@ -142,8 +142,8 @@ def _excuse(piece: PieceDifference, actual: Encoder, expected: Tokenizer, suppli
     declared = actual.spec.tokens
     if piece.actual is None or piece.expected is None or piece.id >= len(declared):
         return None
-    is_named = piece.id not in supplied or piece.id in expected.special_ids.values()
-    if not is_named and actual.token_types()[piece.id] is TokenType.CONTROL:
+    is_supplied = piece.id in supplied and piece.id not in expected.special_ids.values()
+    if is_supplied and actual.token_types()[piece.id] is TokenType.CONTROL:
         # Two names that are exchanged, or another BOS or EOS, are a difference.
         other = next((id for id in supplied if expected.piece(id) == piece.actual), len(declared))
         if declared[other : other + 1] != [piece.expected]:

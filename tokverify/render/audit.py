@@ -95,9 +95,9 @@ def _repair_once(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Yield findings, each with its repair unless an earlier one has the same."""
     shown: dict[Repair, Finding] = {}
     for finding in findings:
-        first = shown.setdefault(finding.remedy, finding)
-        is_shown = first is not finding and finding.remedy.commands
-        yield replace(finding, remedy=Repair(remark=f"that of {first.code}, above")) if is_shown else finding
+        shown_by = shown.setdefault(finding.remedy, finding)
+        is_repeated = shown_by is not finding and finding.remedy.commands
+        yield replace(finding, remedy=Repair(remark=f"that of {shown_by.code}, above")) if is_repeated else finding
 
 
 def _describe_sides(report: AuditReport) -> Iterator[Line]:

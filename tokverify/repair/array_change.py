@@ -85,8 +85,8 @@ def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
 def set_merges(spec: TokenizerSpec, merges: Sequence[str], what: str, at_cost: float) -> TokenizerChange:
     """Return the change that replaces all merges, and says how they differ from those that it replaces."""
 
-    def describe(spec: TokenizerSpec) -> str:
-        return f"using {what} ({_compare_merges(spec.merges or (), merges)})"
+    def describe(replaced: TokenizerSpec) -> str:
+        return f"using {what} ({_compare_merges(replaced.merges or (), merges)})"
 
     return replace(set_field("merges", merges, describe(spec), at_cost), describe=describe)
 

@@ -180,16 +180,19 @@ def _set_scores(
 def _fill_gaps(spec: TokenizerSpec, ids: Sequence[int]) -> Iterator[TokenizerChange]:
     """Put the scores of tokens that are out of order between those of the tokens before and after them.
 
-    What was added to a vocabulary later has scores of its own, with no token after it that is in order.
+    Those after the last one that is in order keep their scores, as they were added later. If most would be moved, it is
+    not clear which are in order.
     """
     scores = [float(score) for score in spec.scores or ()]
-    changed = list(scores)
+    moved: dict[int, float] = {}
     for before, after in pairwise(_longest_falling([scores[id] for id in ids])):
         first, last = scores[ids[before]], scores[ids[after]]
         for at in range(before + 1, after if last < first else before):
-            changed[ids[at]] = first + (last - first) * (at - before) / (after - before)
-    if moved := sum(old != new for old, new in zip(scores, changed, strict=True)):
-        sentence = f"putting the scores of {plural(moved, 'token')} between those of the tokens before and after them"
+            moved[ids[at]] = first + (last - first) * (at - before) / (after - before)
+    if 0 < len(moved) < len(ids) / 2:
+        changed = [moved.get(id, score) for id, score in enumerate(scores)]
+        count = plural(len(moved), "token")
+        sentence = f"putting the scores of {count} between those of the tokens before and after them"
         yield set_field("scores", changed, sentence, cost.REWRITTEN_SCORES)
 
 

@@ -13,7 +13,7 @@ from tokverify.engine.special_text import is_converted_control
 from tokverify.errors import answer_or
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
-from tokverify.repair.probe import ProbedTokens, Sight, probe_as
+from tokverify.repair.probe import Observed, ProbedTokens, probe_tokens
 from tokverify.repair.token_patch import TokenPatch, kind_of, set_type, types_of
 from tokverify.repair.type_change import converted_types, type_effect
 from tokverify.spec import TokenizerSpec, TokenType, to_types
@@ -125,7 +125,7 @@ class Probing:
 
     def __init__(self, reference: Tokenizer | None) -> None:
         self._reference = reference
-        self._sight: Sight | None = None
+        self._observed: Observed | None = None
         self._results: dict[tuple[object, ...], ProbedTokens | None] = {}
 
     def types(self, spec: TokenizerSpec) -> Sequence[TokenType] | None:
@@ -171,8 +171,8 @@ class Probing:
         return self._results[key]
 
     def _ask(self, reference: Tokenizer, spec: TokenizerSpec) -> ProbedTokens | None:
-        self._sight = self._sight or answer_or(None, Sight.of, reference)
-        probed = answer_or(None, probe_as, self._sight, spec) if self._sight else None
+        self._observed = self._observed or answer_or(None, Observed.of, reference)
+        probed = answer_or(None, probe_tokens, self._observed, spec) if self._observed else None
         if probed is None:
             return None
         # To a probe, a token whose merge is missing here looks as if the reference matched it.

@@ -73,7 +73,7 @@ def _find_unusable(subject: Subject, merges: Sequence[str], known: Collection[st
         shown = list_items(broken, show=quote)
         message = f"{plural(len(broken), 'merge')} without two parts: {shown}"
         yield Finding(ERROR, message, keys=(MERGES,), repair=FIX)
-    # There may be half a million.
+    # Nothing is built for each merge, as there may be half a million.
     unusable = [
         (merge, (left, right))
         for merge, (left, right), result in zip(merges, parts, results, strict=True)

@@ -54,7 +54,7 @@ _CASES = {
 }
 _RUN = 2 * ESCAPED_SPACE
 _LARGE = 10_000
-"""So many pieces have some of the characters that a charsmap replaces, unless they were trained with one."""
+"""Among so many pieces are some of the characters that a charsmap replaces, unless texts were normalized with one."""
 _RARE = "\ue000"
 """A character for private use, which no trainer makes a piece of."""
 
@@ -146,6 +146,9 @@ def find_lost_charsmap(actual: Encoder, facts: Opened) -> Iterator[TokenizerDiff
     declared = facts.spec if actual.spec.charsmap else None
     if facts.tokenizer is None or declared is None or declared.charsmap or len(facts.pieces) < _LARGE:
         return
+    # Where hardly any piece is more than ASCII, it is no wonder that none has such a character.
+    if sum(map(_has_foreign_letter, facts.pieces)) < LEAST_SHARE * len(facts.pieces):
+        return
     replaced = {text for text in find_replaced_differently(actual, facts.tokenizer) if len(text) == 1}
     if len(replaced) >= LEAST and all(map(replaced.isdisjoint, facts.pieces)):
         yield damage_difference(
@@ -155,23 +158,27 @@ def find_lost_charsmap(actual: Encoder, facts: Opened) -> Iterator[TokenizerDiff
         )
 
 
+def _has_foreign_letter(piece: str) -> bool:
+    return not piece.isascii() and any(letter.isalpha() and not letter.isascii() for letter in piece)
+
+
 def find_removed_spaces(actual: Encoder, facts: Opened) -> Iterator[TokenizerDifference]:
     """Yield that a reference merges spaces, and so never uses its pieces with several, as the model does."""
     settings = actual.settings
     removes = settings.remove_extra_whitespaces and "remove_extra_whitespaces" in settings.family.flags
-    # To convert a tokenizer.json takes long.
+    # A look at its stages first, as `spec` converts a tokenizer.json, which takes long.
     stages = facts.document.normalizer if facts.document else None
     if removes or (stages is not None and not any(stage.get("pattern") == RUNS_OF_SPACES for stage in stages)):
         return
     declared = facts.spec
     if declared is None or not declared.remove_extra_whitespaces:
         return
-    types = declared.types or ()
-    lost = [id for id, type in enumerate(types) if type == TokenType.NORMAL and _RUN in facts.pieces[id]]
+    pieces = enumerate(zip(declared.tokens, declared.types or (), strict=False))
+    lost = [id for id, (piece, type) in pieces if type == TokenType.NORMAL and _RUN in piece]
     if len(lost) >= LEAST:
         message = (
             f"it removes extra spaces, so that it uses none of its {plural(len(lost), 'piece')} with several spaces,"
-            f" such as {list_tokens(lost, facts.pieces)}"
+            f" such as {list_tokens(lost, declared.tokens)}"
         )
         yield damage_difference(message, lost)
 
@@ -187,5 +194,6 @@ def find_ranks_as_scores(actual: Encoder, facts: Opened) -> Iterator[TokenizerDi
     steps = [first - second for first, second in pairwise(compress(declared.scores or (), are_normal))]
     if len(steps) >= LEAST and steps.count(1.0) >= NEARLY_ALL * len(steps):
         yield damage_difference(
-            "its model is Unigram, which adds up scores, but these are ranks (0, -1, -2 and so on), as those of BPE"
+            "its model is Unigram, which adds up scores, but these are ranks, each 1 less than the one before, as those"
+            " of BPE"
         )

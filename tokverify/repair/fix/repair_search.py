@@ -155,7 +155,7 @@ class RepairSearch:
         """Make a change, unless texts for the tokens that it changes show that it does more harm than good."""
         previous = self.current
         self.parts.append(change)
-        # What was measured: an equal tokenizer with arrays of its own could share no tables with its encoder.
+        # The one that was measured, not an equal one: only it shares its arrays, and so its tables, with the encoder.
         self.current = measure.encoder.spec if measure.encoder else change.transform(previous)
         self.measure = measure
         is_measured = not self._measuring.add_cases(self._changed_token_cases())

@@ -13,6 +13,6 @@ special ids, for the families `gpt2`, `gemma4`, `llama`, `bert` and `t5`.
 """
 
 from tokverify.repair.probe.learning import LearnedTokenizer, learn
-from tokverify.repair.probe.tokens import ProbedTokens, Sight, probe_as, probe_tokens
+from tokverify.repair.probe.tokens import Observed, ProbedTokens, probe_tokens
 
-__all__ = ["LearnedTokenizer", "ProbedTokens", "Sight", "learn", "probe_as", "probe_tokens"]
+__all__ = ["LearnedTokenizer", "Observed", "ProbedTokens", "learn", "probe_tokens"]

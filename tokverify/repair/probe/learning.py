@@ -28,7 +28,7 @@ from tokverify.repair.probe.normalizer import (
 )
 from tokverify.repair.probe.sample import Sample, count_agreements, take_samples
 from tokverify.repair.probe.score_fitting import fit_scores
-from tokverify.repair.probe.tokens import PlainTokens, ProbedTokens, Sight, probe_with
+from tokverify.repair.probe.tokens import Observed, PlainTokens, ProbedTokens, probe_with
 from tokverify.repair.probe.vocabulary import Vocabulary, read_vocabulary
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.utf8 import to_text
@@ -83,7 +83,7 @@ def learn(
         return Evidence(queries=queries, vocabulary=vocabulary, samples=samples, tokens=plain)
 
     on_progress(f"probing {vocabulary.size:,} tokens")
-    tokens = probe_with(Sight(queries, vocabulary), lambda plain: find_hypothesis(gather(plain)).spec)
+    tokens = probe_with(Observed(queries, vocabulary), lambda plain: find_hypothesis(gather(plain)).spec)
     hypothesis = _refine(gather(_plain(tokens)))
     if _sums_scores(hypothesis.spec):
         on_progress("fitting scores")

@@ -42,32 +42,34 @@ class ProbedTokens:
     around: AddedAround | None
     """What `add_special` adds around a text; None if the reference cannot show that."""
     encodings: int
-    """The number of texts that the reference encoded."""
+    """The number of texts that the reference has encoded so far."""
 
 
-def probe_tokens(tokenizer: Tokenizer, guess: TokenizerSpec) -> ProbedTokens:
+def probe_tokens(reference: Tokenizer | Observed, guess: TokenizerSpec) -> ProbedTokens:
     """Find the types of all tokens of a reference, which tokens are added around a text, and which strip whitespace.
 
     Args:
-        tokenizer: The reference. Only its ids, and the bytes and pieces of its tokens, are used.
+        reference: The reference, or what was observed of it for another guess. Only its ids, and the bytes and pieces
+            of its tokens, are used.
         guess: A tokenizer with the same ids for the same tokens, which is probably similar. It serves to recognize
             ordinary tokens that stay whole in all probes only because nothing merges with them; its types are ignored.
 
     Raises:
         TokverifyError: If llama.cpp would refuse the guess.
     """
-    return probe_as(Sight.of(tokenizer), guess)
+    observed = reference if isinstance(reference, Observed) else Observed.of(reference)
+    return probe_with(observed, lambda plain: replace(guess, types=plain.types))
 
 
 @dataclass(frozen=True)
-class Sight:
+class Observed:
     """What ids show of a reference's tokens whatever is guessed of them; each part is asked for once."""
 
     queries: Queries
     vocabulary: Vocabulary
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer) -> Sight:
+    def of(cls, tokenizer: Tokenizer) -> Observed:
         """Return what a tokenizer shows, with the vocabulary that it lists."""
         return cls(Queries(tokenizer), read_vocabulary(tokenizer))
 
@@ -103,19 +105,14 @@ class PlainTokens:
     around: AddedAround | None
 
 
-def probe_as(sight: Sight, guess: TokenizerSpec) -> ProbedTokens:
-    """Probe as `probe_tokens` does; another guess about the same reference asks it only for what it changes."""
-    return probe_with(sight, lambda plain: replace(guess, types=plain.types))
-
-
-def probe_with(sight: Sight, make_guess: Callable[[PlainTokens], TokenizerSpec]) -> ProbedTokens:
+def probe_with(observed: Observed, make_guess: Callable[[PlainTokens], TokenizerSpec]) -> ProbedTokens:
     """Probe as `probe_tokens` does, with a guess that is made as soon as all other tokens are known."""
-    queries, vocabulary, tokenizer = sight.queries, sight.vocabulary, sight.queries.tokenizer
+    queries, vocabulary, tokenizer = observed.queries, observed.vocabulary, observed.queries.tokenizer
     if isinstance(tokenizer, TypeListing) and isinstance(tokenizer, MatchListing):
-        return _ask(sight, tokenizer.token_types(), tokenizer.added_tokens())
-    matches, byte_ids, unknown = sight.matches, sight.byte_ids, sight.unknown
+        return _ask(observed, tokenizer.token_types(), tokenizer.added_tokens())
+    matches, byte_ids, unknown = observed.matches, observed.byte_ids, observed.unknown
     types = _first_types(vocabulary, matches, byte_ids, unknown)
-    guess = make_guess(PlainTokens(types=types, byte_ids=byte_ids, unknown=unknown, around=sight.around))
+    guess = make_guess(PlainTokens(types=types, byte_ids=byte_ids, unknown=unknown, around=observed.around))
     user_defined = _find_user_defined(Encoder(guess), vocabulary, matches)
     singles = find_singles(vocabulary.texts, matches.always - user_defined, user_defined)
     rest = matches.always - user_defined - singles
@@ -127,7 +124,7 @@ def probe_with(sight: Sight, make_guess: Callable[[PlainTokens], TokenizerSpec])
         unknown=unknown,
         added_tokens=_make_added_tokens(queries, vocabulary, user_defined, matches.special),
         undecided=(matches.always - user_defined) | singles,
-        around=sight.around,
+        around=observed.around,
         encodings=queries.count,
     )
 
@@ -204,19 +201,19 @@ def _occurrences(part: list[int], whole: list[int]) -> list[int]:
     return [start for start in range(len(whole) - len(part) + 1) if whole[start : start + len(part)] == part]
 
 
-def _ask(sight: Sight, types: Sequence[int], added: Mapping[int, AddedToken]) -> ProbedTokens:
+def _ask(observed: Observed, types: Sequence[int], added: Mapping[int, AddedToken]) -> ProbedTokens:
     """Probe a tokenizer that lists the types of its tokens."""
-    token_bytes = sight.vocabulary.token_bytes
+    token_bytes = observed.vocabulary.token_bytes
     listed = ids_of_type(types, TokenType.BYTE)
     return ProbedTokens(
-        vocabulary=sight.vocabulary,
+        vocabulary=observed.vocabulary,
         types=list(map(int, types)),
         byte_ids={id: token_bytes[id][0] for id in listed if token_bytes[id]},
-        unknown=sight.unknown,
+        unknown=observed.unknown,
         added_tokens=added,
         undecided=frozenset(),
-        around=sight.around,
-        encodings=sight.queries.count,
+        around=observed.around,
+        encodings=observed.queries.count,
     )
 
 
