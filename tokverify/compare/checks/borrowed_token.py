@@ -24,9 +24,9 @@ def borrowed_token(subject: Subject) -> Iterator[Finding]:
     What it does:
         Looks at the text of the token of each role, even if several roles have the same token. It is an error if the
         role of EOS or EOT has a beginning, padding, unknown or mask token, or the role of BOS an end, padding, unknown
-        or mask token. In other roles it is a warning, as it is if BOS is only llama.cpp's default, no text begins with
-        it, and there is no chat template. Padding may borrow any token, because it is never read; that, and whatever
-        the reference does as well, is reported for information.
+        or mask token. In other roles it is a warning, as it is if BOS is never used: no text begins with it, and no
+        chat template names it. Padding may borrow any token, because it is never read; that, and whatever the reference
+        does as well, is reported for information.
 
     Why it is bad:
         A generation never ends or ends at once, or every text begins with a token that means an end to the model. If
@@ -66,8 +66,8 @@ def _report(subject: Subject, role: str, id: int, natural: tuple[str, ...]) -> F
 
 
 def _is_never_used(subject: Subject) -> bool:
-    """Whether BOS is only llama.cpp's default, no text begins with it, and there is no template that could."""
-    return "bos" not in subject.spec.special_ids and not subject.settings.add_bos and not subject.template
+    """Whether no text begins with BOS, and no chat template names it, as in Granite, where EOS is BOS, too."""
+    return not subject.settings.add_bos and "bos_token" not in (subject.template or "")
 
 
 def _severity(settings: Settings, role: str, natural: tuple[str, ...]) -> Severity:
