@@ -179,3 +179,25 @@ def test_what_was_renamed_on_purpose_does_not_count(tmp_path: Path):
     found = find_reference(tmp_path / "ref" / "tokenizer.json")
     assert find_wrong_vocabulary(spec.tokens, found.tokenizer) is None
     assert findings("TV208", Subject(Declaration(spec=spec), OpenedReference(found))) == []
+
+
+@pytest.mark.parametrize("keeps_model", [True, False])
+def test_tokens_that_a_reference_omits_of_the_model_beside_it_are_right(tmp_path: Path, keeps_model: bool):
+    reference = tmp_path / "ref"
+    reference.mkdir()
+    source, names = reference / "tokenizer.model", [f"<|role{number}|>" for number in range(8)]
+    options = {"control_symbols": names, "byte_fallback": True, "vocab_size": 330}
+    source.write_bytes(train_model(model_type="bpe", **options))
+    spec = read_spec(source)
+    write_gguf(tmp_path / "model.gguf", spec)
+    write_json(reference / "tokenizer.json", spec)
+    document = json.loads((reference / "tokenizer.json").read_text())
+    for name in names:
+        document["model"]["vocab"].pop(name, None)
+    document["added_tokens"] = [token for token in document["added_tokens"] if token["content"] not in names]
+    (reference / "tokenizer.json").write_text(json.dumps(document))
+    if not keeps_model:
+        source.unlink()
+    report = verify_model(tmp_path / "model.gguf", reference / "tokenizer.json", CASES, diagnose=True)
+    assert report.ok is keeps_model
+    assert ("belongs to another model" in report.undiagnosed) is not keeps_model

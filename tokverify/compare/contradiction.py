@@ -461,6 +461,17 @@ def _check_pieces(tokenizer: Tokenizer, path: Path) -> Iterator[Contradiction]:
         yield _contradict_ids(differing, {id: theirs[id] for id in differing}, model.name, pieces)
 
 
+def find_omitted(tokenizer: Tokenizer) -> Mapping[int, str]:
+    """Return the tokens, by id, of the sentencepiece model beside a tokenizer.json for which that has none."""
+    path = path_of(tokenizer)
+    model = model_beside(path) if path else None
+    holes = [id for id, piece in enumerate(pieces_of(tokenizer)) if not piece] if model else []
+    if model is None or not holes or not isinstance(tokenizer, DocumentHolding):
+        return {}
+    tokens = read_beside(model).tokens
+    return {id: tokens[id] for id in holes if id < len(tokens)}
+
+
 def read_beside(model: Path) -> TokenizerSpec:
     """Read the sentencepiece model beside a tokenizer.json, once until it changes, whatever other files do.
 

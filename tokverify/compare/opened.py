@@ -140,6 +140,13 @@ class Opened:
         return find_left_out(self.tokenizer) if self.tokenizer else {}
 
     @cached_property
+    def omitted(self) -> Mapping[int, str]:
+        """The tokens, by id, for which a tokenizer.json has none, although the .model that it was made of does."""
+        from tokverify.compare.contradiction import find_omitted
+
+        return answer_or({}, find_omitted, self.tokenizer) if self.tokenizer else {}
+
+    @cached_property
     def extended_spec(self) -> TokenizerSpec | None:
         """What the reference declares, with the tokens after its last one that only the files beside it declare.
 

@@ -80,12 +80,12 @@ def find_piece_differences(
     # To ask for a protocol takes longer than everything else here, and there may be a difference for each token.
     supplied = expected.supplied_names if isinstance(expected, NameSupplying) else ()
     opened = facts or Opened(expected)
-    left_out = opened.left_out
+    left_out, omitted = opened.left_out, opened.omitted
     by_aspect: dict[Aspect, list[PieceDifference]] = {aspect: [] for aspect in _ASPECTS}
     renamed: dict[_Excuse, list[PieceDifference]] = {}
     differing = [_with_left_out(piece, left_out) for piece in vocabulary.pieces]
     for piece in differing:
-        if piece.actual is not None and piece.actual == left_out.get(piece.id):
+        if piece.actual is not None and piece.actual in {left_out.get(piece.id), omitted.get(piece.id)}:
             continue
         excuse = _excuse(piece, actual, expected, supplied) if isinstance(actual, Encoder) and expected else None
         group = renamed.setdefault(excuse, []) if excuse else by_aspect[_aspect_of(piece, types, model)]

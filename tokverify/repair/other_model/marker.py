@@ -47,7 +47,7 @@ def lacks_markers(spec: TokenizerSpec, facts: Opened) -> str:
     lost: list[int] = []
     for id in changed:
         ours, theirs = spec.tokens[id], reference[id]
-        if ours in known or (theirs in intended and ours not in markers):
+        if ours in known or ours == facts.omitted.get(id) or (theirs in intended and ours not in markers):
             continue
         is_written = ours in used and (is_marker(theirs) or is_filler(theirs))
         is_replaced = is_filler(theirs) or _are_ends(ours, theirs, here)

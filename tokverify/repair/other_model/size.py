@@ -43,7 +43,8 @@ def lacks_between(spec: TokenizerSpec, facts: Opened) -> str:
     ids = [
         id
         for id in find_changed(spec.tokens, reference)
-        if theirs[id] == TokenType.UNUSED != ours[id] and is_filler(reference[id]) and spec.tokens[id] not in known
+        if theirs[id] == TokenType.UNUSED != ours[id] and is_filler(reference[id])
+        if spec.tokens[id] not in known and spec.tokens[id] != facts.omitted.get(id)
     ]
     if len(ids) < _SEVERAL or all(type == TokenType.UNUSED for type in theirs[ids[-1] :]):
         return ""
