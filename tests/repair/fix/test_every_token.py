@@ -6,7 +6,7 @@ from support import made_vocabulary
 from support.bare_tokenizer import Bare
 from support.spec_maker import CONTROL, bpe_spec, spm_spec
 from tokverify.engine.encoder import Encoder
-from tokverify.repair.fix.repair_search import EveryToken
+from tokverify.repair.fix.every_token import EveryToken
 from tokverify.spec import TokenType
 
 MERGES = [f"{left} {right}" for left in "abcdefgh" for right in "ijklmnop"]

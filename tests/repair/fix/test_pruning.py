@@ -13,7 +13,7 @@ from tokverify.repair.array_change import set_merges
 from tokverify.repair.budget import Budget
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.fix.measure import Measuring
-from tokverify.repair.fix.repair_search import prune, set_types_once
+from tokverify.repair.fix.pruning import prune, set_types_once
 from tokverify.repair.token_patch import TokenPatch, describe_type, set_type
 from tokverify.sources.gguf.declaration import Declaration
 from tokverify.spec import TokenizerSpec, TokenType
