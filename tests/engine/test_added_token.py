@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokverify.engine.added_token import Fragment, _scanner, locate, split_longest_first, splitter
+from tokverify.engine.added_token import Fragment, _scanner, locate, selector, split_longest_first, splitter
 from tokverify.engine.added_token_overlap import can_overlap
 from tokverify.spec import AddedToken
 from tokverify.text.utf8 import to_bytes
@@ -139,6 +139,15 @@ def test_many_overlapping_tokens_are_split_like_few():
     for text in ("abcd", "éabcdé filler99 filler", "", "filler9filler10"):
         assert splitter(many)(text) == split_literally(text, many)
     assert splitter(few)("abcdé") == splitter(many)("abcdé")
+
+
+CROWD = added(*(f"<a{number}>" for number in range(100)), *(f"<a{number}b>" for number in range(9)), "<", "aa")
+
+
+@given(st.text("<a>b019", max_size=12))
+def test_all_tokens_that_occur_are_selected_of_a_crowd_that_begins_alike(text: str):
+    selected = selector(CROWD)(text)
+    assert [token for token in selected if token.text in text] == [token for token in CROWD if token.text in text]
 
 
 @given(token_texts, texts)
