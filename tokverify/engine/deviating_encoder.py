@@ -161,7 +161,7 @@ class _DeviatingPipeline(TextPipeline):
         has_space = self._deviation.prefix
         if has_space is None:
             return super()._encode_fragments(fragments)
-        if (not fragments or isinstance(fragments[0], int)) and has_space("", True):
+        if fragments and isinstance(fragments[0], int) and has_space("", True):
             fragments = ["", *fragments]
         ids: list[int] = []
         for index, part in enumerate(chain.from_iterable(map(self._normalize_and_split, fragments))):

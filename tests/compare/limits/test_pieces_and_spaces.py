@@ -72,14 +72,6 @@ def test_user_defined_pieces_are_a_limit_unless_their_types_are_wrong(tmp_path: 
     assert_different(verify(retyped(spec, "o", USER_DEFINED), path, PIECE_TEXTS))
 
 
-def test_a_text_that_a_charsmap_removes_whole_is_still_begun_with_a_space(tmp_path: Path):
-    """As by the model of cohere-transcribe, which has user-defined pieces, and keeps extra spaces."""
-    path = tmp_path / "tokenizer.model"
-    rules = {"normalization_rule_name": "nmt_nfkc", "remove_extra_whitespaces": False}
-    spec = train(path, model_type="bpe", vocab_size=400, byte_fallback=True, **rules)
-    assert_limit(verify(spec, path, ("\x01\x02",)), "TL003")
-
-
 def test_user_defined_characters_of_a_model_of_merges_are_converted_as_ordinary_ones(tmp_path: Path):
     """As the digits of TeleChat: llama.cpp would add a space after each that is user-defined."""
     path = tmp_path / "tokenizer.model"
