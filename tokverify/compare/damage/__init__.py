@@ -41,6 +41,13 @@ _OF_DOCUMENTS: tuple[Callable[[Encoder, Document, Opened], Iterator[TokenizerDif
 )
 """What a tokenizer.json can have lost."""
 
+_OF_SETTINGS: tuple[Callable[[Encoder, Opened], Iterator[TokenizerDifference]], ...] = (
+    find_lost_charsmap,
+    find_removed_spaces,
+    find_ranks_as_scores,
+)
+"""What any reference can have lost."""
+
 
 def find_damage(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
     """Yield what shows that a reference is damaged, if the model is not."""
@@ -59,7 +66,7 @@ def _find_lost(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference
         for find in _OF_DOCUMENTS:
             yield from find(actual, document, facts)
     if isinstance(actual, Encoder):
-        for find_setting in (find_lost_charsmap, find_removed_spaces, find_ranks_as_scores):
+        for find_setting in _OF_SETTINGS:
             yield from find_setting(actual, facts)
     yield from find_lost_merges(actual, facts)
     yield from find_lost_tokens(actual, facts)

@@ -19,7 +19,7 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import TokenizerDifference
 from tokverify.sources.nearest_pattern import original_name_of
-from tokverify.spec import pieces_made_by, split_merge
+from tokverify.spec import pieces_made_by, split_merges
 from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import list_tokens, plural, quote
@@ -177,9 +177,8 @@ def _find_early(merges: Sequence[str]) -> list[str]:
     first: dict[str, int] = {}
     for rank, piece in enumerate(pieces_made_by(merges)):
         first.setdefault(piece, rank)
-    return [
-        merge for rank, merge in enumerate(merges) if any(first.get(part, -1) > rank for part in split_merge(merge))
-    ]
+    ranked = enumerate(zip(merges, split_merges(merges), strict=True))
+    return [merge for rank, (merge, parts) in ranked if any(first.get(part, -1) > rank for part in parts)]
 
 
 def _explain_splits(facts: Opened) -> str:

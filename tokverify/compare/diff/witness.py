@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokverify.engine.piece_index import index_pieces
 from tokverify.errors import EncodeError, UnsupportedError
-from tokverify.spec import split_merge
+from tokverify.spec import split_merge, split_merges
 from tokverify.text.utf8 import from_utf8
 from tokverify.texts.batch import FAILURES, Encoded, encode_all, ids_or_none
 from tokverify.texts.mode import Mode, Modes
@@ -254,7 +254,7 @@ def conflict_texts(changes: Iterable[PartChange], old: Version, new: Version) ->
 
 
 def _rank(merges: Iterable[str]) -> dict[_Merge, float]:
-    return {split_merge(merge): rank for rank, merge in enumerate(merges)}
+    return {pair: rank for rank, pair in enumerate(split_merges(merges))}
 
 
 def _name_merges(change: PartChange) -> Iterator[str]:

@@ -93,8 +93,8 @@ class TokenList:
         differing = [id for id, (ours, theirs) in enumerate(pairs) if ours != theirs]
         if self.settings is None:
             differing = [id for id in differing if not self._has_same_piece(id, encoder.settings.pieces)]
-        pieces, omitted = encoder.settings.pieces, self._facts.omitted
-        differing = [id for id in differing if not self._is_padded(id, pieces) and omitted.get(id) != pieces[id]]
+        pieces = encoder.settings.pieces
+        differing = [id for id in differing if not self._is_padded(id, pieces) and not self._is_omitted(id, pieces)]
         differing += range(encoder.vocab_size, len(expected))
         if self._facts.lists_all_tokens:
             differing += self._find_beyond(encoder)
@@ -114,15 +114,18 @@ class TokenList:
         others = self._facts.pieces
         return id < len(others) and is_padded(pieces[id], others[id])
 
+    def _is_omitted(self, id: int, pieces: Sequence[str]) -> bool:
+        return self._facts.omitted.get(id) == pieces[id]
+
     def differing_types(self, encoder: Encoder) -> list[int]:
         """Return the ids whose types llama.cpp would treat in another way."""
         if self.settings is None:
             return sorted(patches_by_probing(self._facts, encoder.spec))
         unknown = self.settings.special_ids.get("unk")
         open_ids = {*self._facts.contradicted_tokens, *self._facts.left_out}
-        pieces, omitted = encoder.settings.pieces, self._facts.omitted
+        pieces = encoder.settings.pieces
         pairs = enumerate(zip(encoder.settings.attributes, self.settings.attributes, strict=False))
-        differing = {id: pair for id, pair in pairs if pair[0] != pair[1] and omitted.get(id) != pieces[id]}
+        differing = {id: pair for id, pair in pairs if pair[0] != pair[1] and not self._is_omitted(id, pieces)}
         if differing and self._declared and (verbatim := answer_or(None, resolve, self._declared)):
             # A marker may have the type that the reference declares, as well as that of converters.
             differing = {id: pair for id, pair in differing.items() if pair[0] != verbatim.attributes[id]}
