@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from xml.etree.ElementTree import Element
 
 from tokverify.render import audit, chat
@@ -37,11 +38,11 @@ from tokverify.render.run.issue import to_ci_report as run_issues
 from tokverify.render.run.verdict import answer, reservations
 from tokverify.render.run.verdict import verdict as run_verdict
 from tokverify.report.audit import AuditReport, fails_audit
-from tokverify.report.chat import ChatReport, finding_fails
+from tokverify.report.chat import ChatFinding, ChatReport, finding_fails
 from tokverify.report.check import CheckReport, ModelCheck, Part, check_exit_code, model_exit_code, part_exit_code
 from tokverify.report.diagnosis import Command, command_line
-from tokverify.report.finding import Finding
-from tokverify.report.run import Status
+from tokverify.report.finding import Finding, Severity
+from tokverify.report.run import Report
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import list_items, plural, verb
 
@@ -50,12 +51,14 @@ _OUTCOMES = {
     1: ("Failed", "a part of the check fails"),
     2: ("Not checked", "a part of the check could not be performed"),
 }
-_FOLDED = "parts in which everything agrees are shown with -v"
+_FOLDED = "parts that pass without a warning, and what is only for information, are shown with -v"
 _CANNOT_RUN = Check("check-error", "error", "A part of a check could not be performed.", Level.ERROR)
 _TAGS = {1: "failure", 2: "error"}
 _WORDS = {0: "passes", 1: "fails", 2: "could not be checked"}
 _NAMED = 3
 NOTHING = "nothing to check"
+
+_Finding = TypeVar("_Finding", Finding, ChatFinding)
 
 
 class _OfPart(NamedTuple):
@@ -95,17 +98,18 @@ def _describe_sections(report: CheckReport, causes: Sequence[Item], options: Ren
     if causes:
         yield Section([Only("markdown", [Items(causes, numbered=False)])], "Causes")
     yield Section([Only("markdown", [outcome]), Only("html", [outcome, files])], "Outcome")
-    folded = 0
+    folds = False
     for model in report.models:
-        for part in model.parts:
-            if not options.verbose and not _has_news(model, part):
-                folded += part_exit_code(model, part) is not None
-            elif found := model.results.get(part):
+        for part, found in model.results.items():
+            shown = found if options.verbose else _without_infos(found)
+            is_shown = options.verbose or _has_news(model, part)
+            folds |= shown != found or not is_shown
+            if is_shown:
                 title = message(f"{model.name}: {part}", Style.STRONG)
                 yield Section([Only("table", [Paragraph(title)]), Only("markdown", [Heading(title.text)])])
-                yield from _PARTS[part].describe(found, options).sections
+                yield from _PARTS[part].describe(shown, options).sections
     # Last, since people see the end of a terminal's output first.
-    note = [Paragraph(Span(_FOLDED, Style.DIM))] if folded else []
+    note = [Paragraph(Span(_FOLDED, Style.DIM))] if folds else []
     yield Section([Only("table", [outcome, *note])], "Outcome")
     yield Section([Only("markdown", note)])
     if causes:
@@ -152,16 +156,29 @@ def _failing_findings(report: AuditReport) -> list[Finding]:
 
 
 def _has_news(model: ModelCheck, part: Part) -> bool:
-    """Whether a part found anything besides agreement."""
+    """Whether a part fails, warns, or has entries of a baseline that accept nothing."""
     if part_exit_code(model, part):
         return True
     if part is Part.RUN and model.run:
-        report = model.run
-        all_match = all(result.status is Status.MATCH for result in report.results)
-        return bool(report.differences or report.baseline or report.expected.caveat) or not all_match
+        return model.run.baseline is not None and bool(model.run.baseline.fixed)
     if part is Part.AUDIT and model.audit:
-        return bool(model.audit.findings or model.audit.waived or model.audit.unused_waivers)
-    return part is Part.CHAT and model.chat is not None and bool(model.chat.findings or model.chat.unused)
+        return bool(model.audit.unused_waivers or _warnings(model.audit.findings))
+    if part is Part.CHAT and model.chat:
+        return bool(model.chat.unused) or any(found.known is None for found in _warnings(model.chat.findings))
+    return False
+
+
+def _without_infos(found: Report | AuditReport | ChatReport) -> Report | AuditReport | ChatReport:
+    """Return a report without the findings of rules or templates that are for information."""
+    if isinstance(found, AuditReport):
+        return replace(found, findings=_warnings(found.findings))
+    if isinstance(found, ChatReport):
+        return replace(found, findings=_warnings(found.findings))
+    return found
+
+
+def _warnings(findings: Sequence[_Finding]) -> tuple[_Finding, ...]:
+    return tuple(finding for finding in findings if finding.severity > Severity.INFO)
 
 
 def _outcome_rows(report: CheckReport) -> Iterator[list[Inline]]:

@@ -79,6 +79,12 @@ TRIGGERS = [
     ("TV102", replace(BPE, pre="qwen22"), ERROR, 'is "qwen22", which llama.cpp does not know; did you mean qwen2'),
     ("TV102", replace(BPE, model="gpt3"), ERROR, 'tokenizer.ggml.model is "gpt3"'),
     ("TV103", replace(SPM, types=types(SPM, id264=1)), WARNING, "declared NORMAL, effective NORMAL|CONTROL"),
+    (
+        "TV103",
+        replace(SPM, tokens=tokens(SPM, id260="<|eot_id|>"), types=types(SPM, id260=1, id264=1)),
+        WARNING,
+        "types of 2 tokens: declared NORMAL, effective NORMAL|CONTROL",
+    ),
     ("TV103", replace(SPM, add_bos=None), INFO, "add_bos: not declared, effective True"),
     ("TV104", replace(SPM, tokens=tokens(SPM, id261="a")), ERROR, '"a" as 260 (type 1), 261 (type 1)'),
     ("TV104", replace(SPM, tokens=tokens(SPM, id261="a\0b")), ERROR, "1 text stands for more than one token"),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
-from tokverify.engine.override import net_overrides
+from tokverify.engine.override import Override, net_overrides
 from tokverify.report.finding import INFO, WARNING, Finding
-from tokverify.text.wording import truncate
+from tokverify.text.wording import list_tokens, truncate
 
 _TYPE = re.compile("type of ([0-9]+) ")
 
@@ -36,7 +37,16 @@ def overridden_setting(subject: Subject) -> Iterator[Finding]:
     Threads:
         ggml-org/llama.cpp#23183, ggml-org/llama.cpp#21760, ggml-org/llama.cpp#17607, onnxruntime/mobius#651
     """
+    of_tokens: dict[Override, list[int]] = {}
     for found in net_overrides(subject.settings.overrides):
-        severity = INFO if found.declared is None else WARNING
-        token = _TYPE.match(found.setting)
-        yield Finding(severity, truncate(str(found)), ids=(int(token[1]),) if token else ())
+        if token := _TYPE.match(found.setting):
+            of_tokens.setdefault(replace(found, setting="type"), []).append(int(token[1]))
+        else:
+            yield Finding(INFO if found.declared is None else WARNING, truncate(str(found)))
+    for found, ids in of_tokens.items():
+        tokens = list_tokens(ids, subject.settings.pieces)
+        if len(ids) == 1:
+            message = str(replace(found, setting=f"type of {tokens}"))
+        else:
+            message = f"{replace(found, setting=f'types of {len(ids):,} tokens')}: {tokens}"
+        yield Finding(WARNING, truncate(message), ids=tuple(ids))
