@@ -444,6 +444,15 @@ def test_many_tokens_after_the_last_one_of_the_reference_show_another_version(co
     assert (f"it lacks the last {count} tokens here" in found) is expected
 
 
+@pytest.mark.parametrize(("count", "expected"), [(3, True), (2, False)])
+def test_some_added_tokens_after_those_that_a_reference_names_show_a_later_version(count: int, expected: bool):
+    """A tiktoken encoding declares no tokenizer that GGUF has, but it names its special tokens."""
+    encoding = Bare(Encoder(bpe_spec((), {"<|x|>": CONTROL})))
+    encoding.control_texts = frozenset({"<|x|>"})
+    spec = bpe_spec((), {"<|x|>": CONTROL, **{" " * size: USER_DEFINED for size in range(2, 2 + count)}})
+    assert (f"it lacks the last {count} tokens here" in find_other_model(spec, Opened(encoding))) is expected
+
+
 @pytest.mark.parametrize(("type", "is_typed", "expected"), [(1, True, True), (CONTROL, True, False), (1, False, False)])
 def test_ordinary_tokens_after_the_last_one_of_a_sentencepiece_model_show_an_extended_vocabulary(
     type: int, is_typed: bool, expected: bool

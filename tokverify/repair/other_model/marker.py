@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tokverify.compare.marker import read_template
 from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.special_text import EOG_TEXTS
+from tokverify.repair.other_model.vocabulary import texts_of
 from tokverify.repair.token_patch import types_of
 from tokverify.spec import ADDED_TYPES, TokenizerSpec, TokenType, ids_of_type
 from tokverify.text.wording import list_tokens
@@ -35,7 +36,7 @@ def lacks_markers(spec: TokenizerSpec, facts: Opened) -> str:
     have been added by mistake, so only our template speaks for it. If that writes the reference's marker, and the file
     has none of this name, the file was renamed.
     """
-    reference = _texts_of(facts)
+    reference = texts_of(facts)
     changed = find_changed(spec.tokens, reference)
     further = range(len(reference), len(spec.tokens)) if facts.spec and facts.lists_all_tokens else ()
     if not changed and all(is_filler(spec.tokens[id]) for id in further):
@@ -69,7 +70,7 @@ def names_reserved(spec: TokenizerSpec, facts: Opened) -> str:
     A later version of a model does so. A fault replaces tokens by padding, which has no place in such a series. Names
     that a chat template writes, or that end a generation, are those of a model that was trained with them.
     """
-    reference = _tokens_of(facts)
+    reference = facts.spec.tokens if facts.spec else ()
     ids = find_changed(spec.tokens, reference)
     if any(_NUMBERED.fullmatch(reference[id]) for id in ids):
         return ""
@@ -105,7 +106,7 @@ def renames_markers(spec: TokenizerSpec, facts: Opened) -> str:
     A fault that respells markers leaves their letters, and one that moves tokens leaves the tokens. A tiktoken file has
     no token at all in place of the markers that only another model of the same ranks has, as gpt-oss beside o200k_base.
     """
-    reference = _texts_of(facts)
+    reference = texts_of(facts)
     changed, types = find_changed(spec.tokens, reference), types_of(spec)
     known, here, unnamed = set(reference), set(spec.tokens), _ids_without_token(facts)
     controls = frozenset(ids_of_type(facts.spec.types if facts.spec else None, TokenType.CONTROL))
@@ -128,7 +129,7 @@ def sorts_markers(spec: TokenizerSpec, facts: Opened) -> str:
     A program that lists them as a set saves this. The file is right if it ends a generation at a token that is named
     so, and the reference has another there: if only the texts of the file were moved, its EOS is some other token.
     """
-    reference, eos = _tokens_of(facts), spec.special_ids.get("eos")
+    reference, eos = facts.spec.tokens if facts.spec else (), spec.special_ids.get("eos")
     if eos is None or eos >= min(len(spec.tokens), len(reference)):
         return ""
     if spec.tokens[eos] not in EOG_TEXTS or reference[eos] in EOG_TEXTS:
@@ -146,18 +147,6 @@ def _ids_without_token(facts: Opened) -> frozenset[int]:
     if facts.spec or facts.tokenizer is None or lists_no_special_tokens(facts.tokenizer):
         return frozenset()
     return frozenset(id for id, piece in enumerate(facts.pieces) if not piece)
-
-
-def _tokens_of(facts: Opened) -> Sequence[str]:
-    return facts.spec.tokens if facts.spec else ()
-
-
-def _texts_of(facts: Opened) -> Sequence[str]:
-    """Return the texts of special tokens by id, and others of ordinary ones if the reference shows only their bytes.
-
-    A tiktoken file declares no tokenizer that GGUF has, but its tokens have bytes.
-    """
-    return _tokens_of(facts) or [data.decode(errors="replace") for data in facts.token_bytes]
 
 
 def _written_tokens(spec: TokenizerSpec, facts: Opened) -> frozenset[str]:

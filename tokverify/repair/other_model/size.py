@@ -10,12 +10,12 @@ from tokverify.compare.role_name import ROLES_BY_NAME
 from tokverify.compare.template_difference import has_other_template
 from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.piece_index import find_unmade, index_pieces
-from tokverify.repair.other_model.vocabulary import MARKS
+from tokverify.repair.other_model.vocabulary import MARKS, texts_of
 from tokverify.repair.token_patch import types_of
 from tokverify.spec import ADDED_TYPES, TokenizerSpec, TokenType
 from tokverify.text.wording import list_tokens
 from tokverify.texts.token_text import is_filler, is_marker
-from tokverify.tokenizer import SizeStating
+from tokverify.tokenizer import ControlListing, SizeStating
 
 if TYPE_CHECKING:
     from tokverify.compare.opened import Opened
@@ -59,14 +59,14 @@ def lacks_at_end(spec: TokenizerSpec, facts: Opened) -> str:
     `]~b]` for the `<beginning_of_sentence>` of MiniMax-Text-01. A pair is enough beside another chat template. A .model
     lists no added tokens, but all ordinary ones.
     """
-    if facts.spec is None:
+    if facts.spec is None and not _names_added_tokens(facts):
         return ""
-    reference = facts.spec.tokens
+    reference = texts_of(facts)
     # A token without a text pads the vocabulary.
     known, types = {"", *reference, *facts.left_out.values()}, types_of(spec)
     has_rows = spec.embedding_rows is None or spec.embedding_rows >= len(spec.tokens)
     # Added tokens that have lost their types are no pieces that a .model lacks.
-    has_pieces = has_rows and (facts.lists_all_tokens or TokenType.CONTROL in types)
+    has_pieces = facts.spec and has_rows and (facts.lists_all_tokens or TokenType.CONTROL in types)
     ids = [
         id
         for id in range(len(reference), len(spec.tokens))
@@ -77,11 +77,16 @@ def lacks_at_end(spec: TokenizerSpec, facts: Opened) -> str:
     added = {text for id in ids if types[id] in ADDED_TYPES and not (text := spec.tokens[id]).isalnum()}
     added.difference_update(ROLES_BY_NAME)
     few = _PAIR if spec.chat_template and has_other_template(spec, facts.chat_templates) else _FEW
-    least = few if len(added) >= few else _SEVERAL if _has_other_ends(spec, facts.spec) else _MANY
+    least = few if len(added) >= few else _SEVERAL if facts.spec and _has_other_ends(spec, facts.spec) else _MANY
     if len(ids) < least:
         return ""
     such_as = list_tokens(ids, spec.tokens)
     return f"it lacks the last {len(ids):,} tokens here, such as {such_as} (it may have been cut off)"
+
+
+def _names_added_tokens(facts: Opened) -> bool:
+    """Whether a reference that declares no tokenizer says which tokens are added, as a tiktoken encoding does."""
+    return isinstance(facts.tokenizer, ControlListing) and bool(facts.tokenizer.control_texts)
 
 
 def states_fewer(spec: TokenizerSpec, facts: Opened) -> str:
