@@ -578,6 +578,27 @@ def test_many_added_tokens_after_our_last_one_show_another_model_unless_somethin
 
 
 @pytest.mark.parametrize(
+    ("count", "size", "template", "expected"),
+    [
+        (3, 257, "", True),
+        (2, 257, "", False),
+        (3, None, "", False),
+        # A file that lost tokens says that the model has more, or its template writes them.
+        (3, 260, "", False),
+        (3, 257, "{{ '<|b0|>' }}{{ '<|a|>' }}", False),
+    ],
+)
+def test_added_tokens_beyond_the_size_that_a_model_states_show_a_sibling(
+    count: int, size: int | None, template: str, expected: bool
+):
+    spec = bpe_spec((), {"<|a|>": CONTROL}, chat_template=template or None)
+    reference = bpe_spec((), {"<|a|>": CONTROL, **{f"<|b{index}|>": CONTROL for index in range(count)}})
+    found = doubt_reference(Declaration(spec=spec, vocab_size=size), Opened(Encoder(reference)))
+    assert (f"and the model's vocab_size is {size}, as many as there are here" in found) is expected
+    assert bool(found) is expected
+
+
+@pytest.mark.parametrize(
     ("ours", "theirs", "expected"),
     [
         ("<|row_{}|>", "<|fim_{}|>", True),

@@ -44,12 +44,16 @@ def doubt_reference(declaration: Declaration, facts: Opened) -> str:
         or explain_misread_tokens(spec, facts)
         or explain_rounded_scores(spec, facts)
         or find_other_model(spec, facts)
+        or _explain(size.has_more_than_stated(declaration, facts), facts)
     )
 
 
 def find_other_model(spec: TokenizerSpec, facts: Opened) -> str:
     """Say why a reference belongs to another model, or another version of it, and what to do; empty if it does not."""
-    reason = next(filter(None, (explain(spec, facts) for explain in EVIDENCE)), "")
+    return _explain(next(filter(None, (explain(spec, facts) for explain in EVIDENCE)), ""), facts)
+
+
+def _explain(reason: str, facts: Opened) -> str:
     if not reason:
         return ""
     return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.compare.embedding import find_lost_between, find_moved_beyond, find_trained_beyond, find_used_beyond
@@ -12,6 +13,7 @@ from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.piece_index import find_unmade, index_pieces
 from tokverify.repair.other_model.vocabulary import MARKS, texts_of
 from tokverify.repair.token_patch import types_of
+from tokverify.sources.gguf.keys import VOCAB_SIZE
 from tokverify.spec import ADDED_TYPES, TokenizerSpec, TokenType
 from tokverify.text.wording import list_tokens
 from tokverify.texts.token_text import is_filler, is_marker
@@ -19,6 +21,7 @@ from tokverify.tokenizer import ControlListing, SizeStating
 
 if TYPE_CHECKING:
     from tokverify.compare.opened import Opened
+    from tokverify.sources.gguf.declaration import Declaration
 
 _MANY = 100
 """So many tokens at the end are no mistake."""
@@ -115,16 +118,35 @@ def states_fewer(spec: TokenizerSpec, facts: Opened) -> str:
 def has_more_at_end(spec: TokenizerSpec, facts: Opened) -> str:
     """Find added tokens of the reference after the last one here, if they are more than a fault removes.
 
-    That is another model with the same words, as CodeGen 2 beside Phi-2, unless something speaks for a cut: other
-    tokens that differ, more embeddings, or merges, roles or a chat template that need tokens beyond the end.
+    That is another model with the same words, as CodeGen 2 beside Phi-2, unless something speaks for a cut.
     """
-    if facts.spec is None:
+    ids = _more_added(spec, facts)
+    return f"{_describe_more(ids, facts)}, and nothing here points to them" if len(ids) >= _MANY else ""
+
+
+def has_more_than_stated(declaration: Declaration, facts: Opened) -> str:
+    """Find some such tokens if the model says that it has as many tokens as there are here, as Pythia beside NeoX."""
+    ids = _more_added(declaration.spec, facts)
+    size = declaration.vocab_size
+    if len(ids) < _FEW or size != len(declaration.spec.tokens):
         return ""
-    size, reference = len(spec.tokens), facts.spec.tokens
-    if len(reference) - size < _MANY or find_changed(spec.tokens, reference):
-        return ""
+    return f"{_describe_more(ids, facts)}, and the model's {VOCAB_SIZE} is {size:,}, as many as there are here"
+
+
+def _describe_more(ids: Sequence[int], facts: Opened) -> str:
+    return f"it has {len(ids):,} more added tokens after the last one here, such as {list_tokens(ids, facts.pieces)}"
+
+
+def _more_added(spec: TokenizerSpec, facts: Opened) -> Sequence[int]:
+    """Return the added tokens of the reference after the last one here; none if something speaks for a cut.
+
+    That is other tokens that differ, more embeddings, or merges, roles or a chat template that need tokens beyond the
+    end.
+    """
+    size, reference = len(spec.tokens), facts.spec.tokens if facts.spec else ()
+    if facts.spec is None or len(reference) <= size or find_changed(spec.tokens, reference):
+        return ()
     types = types_of(facts.spec)
-    ids = [id for id in range(size, len(reference)) if types[id] in ADDED_TYPES and not is_filler(reference[id])]
     roles = [*spec.special_ids.values(), *facts.special_ids.values()]
     templates = map(read_template, filter(None, (spec.chat_template, facts.chat_template)))
     written = {text for template in templates for text in (*template.strong, *template.weak)}
@@ -134,12 +156,9 @@ def has_more_at_end(spec: TokenizerSpec, facts: Opened) -> str:
         or not written.isdisjoint(reference[size:])
         or bool(spec.merges and find_unmade(spec.merges, index_pieces(spec.tokens)) is None)
     )
-    if is_cut or len(ids) < _MANY:
-        return ""
-    few = list_tokens(ids, reference)
-    return (
-        f"it has {len(ids):,} more added tokens after the last one here, such as {few}, and nothing here points to them"
-    )
+    if is_cut:
+        return ()
+    return [id for id in range(size, len(reference)) if types[id] in ADDED_TYPES and not is_filler(reference[id])]
 
 
 def has_other_embeddings(spec: TokenizerSpec, facts: Opened) -> str:
