@@ -84,6 +84,18 @@ def test_a_configuration_reads_nothing_outside_without_the_option(keys: dict[str
     assert allowed.exit_code == 0, allowed.output
 
 
+@pytest.mark.usefixtures("links")
+@pytest.mark.parametrize("command", [("fix", "--dry-run"), ("fuzz", "--texts", "9"), ("chat",), ("audit",)])
+def test_every_command_that_uses_a_configured_model_can_allow_files_outside(command: tuple[str, ...]):
+    configure(reference="../elsewhere/sample.tokenizer.model")
+    refused, allowed = (
+        CliRunner().invoke(main, [command[0], "sample.gguf", *command[1:], *option])
+        for option in ((), ("--allow-outside",))
+    )
+    assert "allow it with --allow-outside" in refused.stderr
+    assert "outside of the repository" not in allowed.output
+
+
 @pytest.mark.usefixtures("repository")
 @pytest.mark.parametrize("command", [["encode", "own", "a"], ["audit", "own"], ["inspect", "own"], ["run", "own"]])
 def test_the_name_of_a_model_outside_does_not_lead_there(command: list[str]):

@@ -10,7 +10,14 @@ import click
 from tokverify.commands.cli.case_options import baseline_option, fail_on_option, reject_aspects
 from tokverify.commands.cli.configured import choose_model, merge_options
 from tokverify.commands.cli.locations import PATH
-from tokverify.commands.cli.options import ModelCommand, is_default, model_argument, reference_option, report_options
+from tokverify.commands.cli.options import (
+    ModelCommand,
+    allow_outside_option,
+    is_default,
+    model_argument,
+    reference_option,
+    report_options,
+)
 from tokverify.commands.cli.output import ReportOptions, check_reports, write_reports
 from tokverify.commands.cli.parameters import option, takes
 from tokverify.commands.cli.progress import READING, StatusLine
@@ -32,6 +39,7 @@ class ChatOptions(ReportOptions):
     content: Path | None = option(
         "--content", type=PATH, metavar="FILE", help="Only check whether this text of a user becomes control tokens."
     )
+    allow_outside: bool = allow_outside_option(recorded=False)
     baseline: Path | None = baseline_option()
     fail_on: tuple[str, ...] | None = fail_on_option(
         "findings", "not-compared to require that everything is checked", default="warning"
@@ -52,7 +60,7 @@ def chat(options: ChatOptions) -> int:
     reject_aspects(options.fail_on, (*SEVERITIES, NOT_COMPARED))
     if options.content and not is_default("baseline"):
         raise click.UsageError("--baseline has no effect with --content, whose findings are never accepted; remove one")
-    model = choose_model(options.model)
+    model = choose_model(options.model, allow_outside=options.allow_outside)
     return _chat(merge_options(ChatOptions, vars(options), model), model.waivers)
 
 

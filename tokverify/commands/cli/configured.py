@@ -61,15 +61,15 @@ def choose_models(
     return [replace(model, baseline=model.baseline or accepted) for model in chosen], configuration
 
 
-def choose_model(model: Path | str) -> ConfiguredModel:
+def choose_model(model: Path | str, *, allow_outside: bool = False) -> ConfiguredModel:
     """Return the only model that a command works on, with its settings; a directory is one tokenizer.
 
     Raises:
         TokverifyError: If the configuration is not valid.
     """
-    configuration = _find_configuration(allow_outside=False)
+    configuration = _find_configuration(allow_outside=allow_outside)
     chosen = _find_model(configuration, Path(model).stem, locate(model))
-    return replace(chosen, baseline=chosen.baseline or _find_accepted(configuration))
+    return replace(chosen, baseline=chosen.baseline or _find_accepted(configuration, allow_outside=allow_outside))
 
 
 def _find_accepted(

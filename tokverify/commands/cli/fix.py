@@ -14,6 +14,7 @@ from tokverify.commands.cli.configured import find_configured, override_settings
 from tokverify.commands.cli.locations import GGUF_PATH
 from tokverify.commands.cli.options import (
     ModelCommand,
+    allow_outside_option,
     force_option,
     model_argument,
     output_option,
@@ -47,6 +48,7 @@ class FixOptions(ReportOptions):
         "--dry-run", is_flag=True, help="Only show what would be written, and the equivalent commands."
     )
     force: bool = force_option()
+    allow_outside: bool = allow_outside_option(recorded=False)
     thorough: bool = thorough_option()
 
 
@@ -69,7 +71,7 @@ def fix(options: FixOptions) -> int:
     if not options.fixed and not options.dry_run:
         options = replace(options, fixed=_fixed_beside(options.model))
     check_reports(options, [options.model], [options.fixed])
-    if configured := find_configured(options.model):
+    if configured := find_configured(options.model, allow_outside=options.allow_outside):
         settings = override_settings(configured, vars(options))
         options = replace(options, reference=settings.reference, cases=settings.cases)
     return write_reports(options, present("fix", _fix(options)))

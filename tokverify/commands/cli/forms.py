@@ -29,6 +29,7 @@ from tokverify.commands.cli.configured import choose_models, merge_options, over
 from tokverify.commands.cli.group import old_command
 from tokverify.commands.cli.options import (
     ModelCommand,
+    allow_outside_option,
     jobs_option,
     model_argument,
     models_argument,
@@ -108,6 +109,7 @@ class AuditOptions(ReportOptions):
     fail_on: tuple[str, ...] | None = fail_on_option("findings")
     waivers: Path | None = waivers_option()
     baseline: Path | None = baseline_option(recorded=False)
+    allow_outside: bool = allow_outside_option(recorded=False)
     jobs: int = jobs_option(1)
 
 
@@ -125,7 +127,7 @@ def audit(options: AuditOptions) -> int:
     The exit code is 0 if no finding has the severity in --fail-on or a higher one, 1 if at least one does, and 2 if the
     file cannot be read. A file that llama.cpp refuses is checked as far as possible.
     """
-    found, _ = choose_models(options.models)
+    found, _ = choose_models(options.models, allow_outside=options.allow_outside)
     return audit_models(found, vars(options))
 
 

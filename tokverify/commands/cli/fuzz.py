@@ -17,6 +17,7 @@ from tokverify.commands.cli.configured import find_configured, override_settings
 from tokverify.commands.cli.locations import PATH, SUITE_PATH
 from tokverify.commands.cli.options import (
     ModelCommand,
+    allow_outside_option,
     diagnose_option,
     force_option,
     jobs_option,
@@ -94,6 +95,7 @@ class FuzzOptions(ReportOptions):
         "--save", type=SUITE_PATH, metavar="FILE", recorded=False, help="Write the texts that differ to a YAML suite."
     )
     force: bool = force_option(recorded=False)
+    allow_outside: bool = allow_outside_option(recorded=False)
 
 
 @click.command(cls=ModelCommand)
@@ -112,7 +114,7 @@ def fuzz(options: FuzzOptions) -> int:
     """
     from tokverify.commands.tasks.fuzz import fuzz_model
 
-    if configured := find_configured(options.model):
+    if configured := find_configured(options.model, allow_outside=options.allow_outside):
         options = replace(options, reference=override_settings(configured, vars(options)).reference)
     _check(options)
     start = time.monotonic()
