@@ -25,9 +25,12 @@ from tokverify.compare.convert.json_writer import write_json
 from tokverify.compare.damage.lost_setting import (
     find_lost_case,
     find_lost_charsmap,
+    find_probabilities,
     find_ranks_as_scores,
     find_removed_spaces,
+    find_wrong_unknown,
 )
+from tokverify.compare.damage.lost_token import find_unmade_tokens
 from tokverify.compare.damage.table import explain_misread_tokens, explain_rounded_scores
 from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.engine.byte_level import to_byte_level
@@ -35,7 +38,7 @@ from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.references import open_reference
 from tokverify.report.run import Report
-from tokverify.report.tokenizer_difference import Aspect, Origin
+from tokverify.report.tokenizer_difference import BLAME, Aspect, Origin
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.original_pattern import ORIGINALS
 from tokverify.spec import TokenizerSpec, TokenType
@@ -386,6 +389,46 @@ def test_a_unigram_reference_whose_scores_are_ranks_is_at_fault():
         assert list(find_ranks_as_scores(encoder, Opened(reference))) == []
 
 
+def test_a_unigram_reference_whose_scores_are_probabilities_is_at_fault():
+    logarithms = {"▁": -1.5, "a": -2.0, "b": -2.5, "ab": -3.0}
+    right, wrong, ranks = (
+        Encoder(unigram_spec({piece: change(score) for piece, score in logarithms.items()}))
+        for change in (float, math.exp, abs)
+    )
+    (found,) = find_probabilities(right, Opened(wrong))
+    assert "its scores are from 0 to 1, as if they were probabilities" in found.message
+    for model, reference in ((right, right), (wrong, wrong), (wrong, right), (right, ranks)):
+        assert list(find_probabilities(model, Opened(reference))) == []
+
+
+@pytest.mark.parametrize(("unknown", "expected"), [("<pad>", 1), ("a", 0), ("<unk>", 0)])
+def test_a_reference_that_writes_padding_for_what_it_does_not_know_is_at_fault(unknown: str, expected: int, tmp_path):
+    spec = unigram_spec({"▁": -1.0, "a": -2.0})
+    pairs = list(zip(spec.tokens, spec.scores or (), strict=True))
+    model = {"type": "Unigram", "vocab": pairs, "unk_id": spec.tokens.index(unknown)}
+    stages = dict.fromkeys(["truncation", "padding", "normalizer", "post_processor", "decoder"])
+    document = {"version": "1.0", "added_tokens": [], "pre_tokenizer": METASPACE, "model": model} | stages
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    facts = OpenedReference(open_reference(tmp_path / "tokenizer.json"))
+    assert facts.document is not None
+    found = [each.message for each in find_wrong_unknown(Encoder(spec), facts.document, facts)]
+    assert len(found) == expected
+    assert all('0 "<pad>", and not as its "<unk>"' in message for message in found)
+
+
+@pytest.mark.parametrize(("count", "expected"), [(25, []), (10, ["merges are missing (it has 10)"])])
+def test_a_reference_without_the_merges_of_scored_pieces_is_at_fault(count: int, expected: list[str], tmp_path):
+    """As of a Llama whose vocabulary was extended by tokens only."""
+    pairs = list(product("abcde", repeat=2))
+    made = {f"{first}{second}": float(-rank) for rank, (first, second) in enumerate(pairs)}
+    spec = spm_spec(dict.fromkeys("▁abcde", -100.0) | made, add_space_prefix=False)
+    document = gemma_json(spec.tokens, [f"{first} {second}" for first, second in pairs[:count]], [])
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    facts = OpenedReference(open_reference(tmp_path / "tokenizer.json"))
+    found = [each.message.removeprefix(f"{BLAME}: ") for each in find_unmade_tokens(Encoder(spec), facts)]
+    assert [message[: len(text)] for message, text in zip(found, expected, strict=True)] == expected
+
+
 def test_a_reference_without_the_stage_that_writes_spaces_is_at_fault(tmp_path):
     pieces = [f"▁{first}{second}" for first, second in product("abcde", "fghij")]
     spec = spm_spec(dict.fromkeys([*"▁abcdefghij", *pieces], -1.0))
@@ -405,11 +448,21 @@ def test_a_reference_without_the_stage_that_writes_spaces_is_at_fault(tmp_path):
         fix_model(model, None, reference, cases)
 
 
-@pytest.mark.parametrize("joins", [True, False])
-def test_a_reference_that_has_lost_byte_fallback_is_at_fault_if_its_decoder_joins_bytes(joins: bool, tmp_path):
+@pytest.mark.parametrize(
+    ("joins", "falls_back", "words"),
+    [
+        (True, False, "its byte_fallback is off, although it has 256"),
+        (True, True, "156 byte tokens of it have lowercase digits, such as"),
+        (False, False, ""),
+    ],
+)
+def test_a_reference_that_uses_no_byte_tokens_is_at_fault_if_its_decoder_joins_them(
+    joins: bool, falls_back: bool, words: str, tmp_path
+):
     spec = spm_spec({"▁": -1.0, "a": -2.0, "▁a": -3.0})
-    document = gemma_json(spec.tokens, ["▁ a"], [])
-    document["model"] |= {"byte_fallback": False, "unk_token": "<unk>"}
+    pieces = [piece.lower() if falls_back else piece for piece in spec.tokens]
+    document = gemma_json(pieces, ["▁ a"], [])
+    document["model"] |= {"byte_fallback": falls_back, "unk_token": "<unk>"}
     parts = [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "Fuse"}]
     parts += [{"type": "ByteFallback"}] if joins else []
     document["decoder"] = {"type": "Sequence", "decoders": parts}
@@ -417,7 +470,7 @@ def test_a_reference_that_has_lost_byte_fallback_is_at_fault_if_its_decoder_join
     reference.write_text(json.dumps(document))
     write_gguf(model, spec)
     cases = [Case(id="rare", suite="made", text="aé", add_special=False)]
-    assert_at_fault(model, reference, cases, "its byte_fallback is off, although it has 256" if joins else "")
+    assert_at_fault(model, reference, cases, words)
 
 
 @pytest.mark.parametrize(

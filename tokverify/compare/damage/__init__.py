@@ -20,10 +20,12 @@ from tokverify.compare.damage.lost_setting import (
     find_lost_continuations,
     find_lost_fallback,
     find_lost_spaces,
+    find_probabilities,
     find_ranks_as_scores,
     find_removed_spaces,
+    find_wrong_unknown,
 )
-from tokverify.compare.damage.lost_token import find_lost_merges, find_lost_tokens, find_lost_types
+from tokverify.compare.damage.lost_token import find_lost_merges, find_lost_tokens, find_lost_types, find_unmade_tokens
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.report.tokenizer_difference import TokenizerDifference
@@ -35,6 +37,7 @@ _OF_DOCUMENTS: tuple[Callable[[Encoder, Document, Opened], Iterator[TokenizerDif
     find_lost_case,
     find_lost_spaces,
     find_lost_fallback,
+    find_wrong_unknown,
     find_lost_pattern,
     find_lost_stage,
     find_replaced_pattern,
@@ -45,6 +48,7 @@ _OF_SETTINGS: tuple[Callable[[Encoder, Opened], Iterator[TokenizerDifference]], 
     find_lost_charsmap,
     find_removed_spaces,
     find_ranks_as_scores,
+    find_probabilities,
 )
 """What any reference can have lost."""
 
@@ -69,5 +73,6 @@ def _find_lost(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference
         for find_setting in _OF_SETTINGS:
             yield from find_setting(actual, facts)
     yield from find_lost_merges(actual, facts)
+    yield from find_unmade_tokens(actual, facts)
     yield from find_lost_tokens(actual, facts)
     yield from find_lost_types(actual, facts)

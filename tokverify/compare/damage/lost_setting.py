@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tokverify.compare.charsmap_difference import find_replaced_differently
 from tokverify.compare.damage.difference import LEAST, LEAST_SHARE, damage_difference
 from tokverify.compare.opened import Opened
+from tokverify.compare.role_name import ROLES_BY_NAME
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet, Ranking
@@ -52,9 +53,12 @@ _CASES = {
     # A Korean vocabulary has one word in 8,000 with an accent.
     "strip_accents": _Case("accents", _has_accents, lambda _: True, 10_000, 10_000),
 }
+_UNKNOWN = ROLES_BY_NAME["<unk>"]
 _RUN = 2 * ESCAPED_SPACE
 _LARGE = 10_000
 """Among so many pieces are some of the characters that a charsmap replaces, unless texts were normalized with one."""
+_DIGITS = slice(3, 5)
+"""Of a byte token, such as `<0x0A>`."""
 _RARE = "\ue000"
 """A character for private use, which no trainer makes a piece of."""
 
@@ -126,19 +130,44 @@ def find_lost_spaces(actual: Encoder, document: Document, facts: Opened) -> Iter
 
 
 def find_lost_fallback(actual: Encoder, document: Document, facts: Opened) -> Iterator[TokenizerDifference]:
-    """Yield that a reference no longer uses its byte tokens, which its own decoder joins, and the model does."""
-    if document.model.get("byte_fallback") is not False:
-        return
+    """Yield that a reference no longer uses its byte tokens, which its own decoder joins, and the model does.
+
+    The setting is off, or they are not written as the library looks for them, in uppercase.
+    """
     if not any(stage.get("type") == "ByteFallback" for stage in stages_of(document.library.decoder)):
         return
-    known = {id for id, piece in enumerate(facts.pieces) if BYTE_PIECE.fullmatch(piece)}
+    known = [id for id, piece in enumerate(facts.pieces) if BYTE_PIECE.fullmatch(piece)]
+    is_off = document.model.get("byte_fallback") is False
+    lower = [id for id in known if facts.pieces[id][_DIGITS].islower()]
     (ids,) = encode_plain(actual, [_RARE])
-    if ids and known.intersection(ids):
+    if not (is_off or lower) or not ids or set(known).isdisjoint(ids):
+        return
+    if is_off:
         message = (
             f"its byte_fallback is off, although it has {plural(len(known), 'byte token')} and its decoder joins them"
             " (ByteFallback), so that it uses none of them"
         )
-        yield damage_difference(message, sorted(known))
+    else:
+        message = (
+            f"{plural(len(lower), 'byte token')} of it have lowercase digits, such as"
+            f" {list_tokens(lower, facts.pieces)}, so that the library does not find them"
+        )
+    yield damage_difference(message, known)
+
+
+def find_wrong_unknown(
+    actual: Encoder,
+    document: Document,  # noqa: ARG001 - all functions of the table have it
+    facts: Opened,
+) -> Iterator[TokenizerDifference]:
+    """Yield that a reference writes a token with another role for what it does not know, and the model its own."""
+    ours, theirs = (each.get("unk") for each in (actual.special_ids, facts.special_ids))
+    if ours is None or theirs is None or max(ours, theirs) >= len(facts.pieces):
+        return
+    own, other = ((ROLES_BY_NAME.get(facts.pieces[id]), facts.pieces[id]) for id in (ours, theirs))
+    if own == (_UNKNOWN, actual.piece(ours)) and other[0] not in {None, _UNKNOWN}:
+        message = f"it encodes what it does not know as {theirs} {quote(other[1])}, and not as its {quote(own[1])}"
+        yield damage_difference(message, (ours, theirs))
 
 
 def find_lost_charsmap(actual: Encoder, facts: Opened) -> Iterator[TokenizerDifference]:
@@ -181,6 +210,19 @@ def find_removed_spaces(actual: Encoder, facts: Opened) -> Iterator[TokenizerDif
             f" such as {list_tokens(lost, declared.tokens)}"
         )
         yield damage_difference(message, lost)
+
+
+def find_probabilities(actual: Encoder, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that a reference adds up probabilities, which it should multiply, and the model their logarithms."""
+    is_unigram = facts.document is None or facts.document.model_type == "Unigram"
+    declared = facts.spec if is_unigram and actual.settings.family.ranking is Ranking.SCORE_SUM else None
+    ours, theirs = (each.scores or () if each else () for each in (actual.spec, declared))
+    are_above, are_below = (any(0 < score < 1 for score in each) for each in (theirs, ours))
+    if are_above and not are_below and min(theirs) >= 0:
+        yield damage_difference(
+            "its scores are from 0 to 1, as if they were probabilities, whose logarithms a Unigram model adds up, and"
+            " so it prefers many short pieces"
+        )
 
 
 def find_ranks_as_scores(actual: Encoder, facts: Opened) -> Iterator[TokenizerDifference]:

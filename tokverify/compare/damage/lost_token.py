@@ -13,6 +13,7 @@ from tokverify.compare.opened import Opened
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.family import Ranking
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.piece_index import listed_pieces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
@@ -223,6 +224,42 @@ def find_lost_merges(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
             " model make"
         )
         yield damage_difference(message, lost)
+
+
+def find_unmade_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that no merge makes many tokens of a reference, which the model joins by their scores.
+
+    As of a vocabulary that was extended by tokens only.
+    """
+    is_scored = isinstance(actual, Encoder) and actual.settings.family.ranking is Ranking.SCORE
+    is_bpe = facts.document is not None and facts.document.model_type == "BPE"
+    ranking = facts.ranking if is_scored and is_bpe else None
+    if ranking is None or not ranking.merges or not isinstance(actual, Encoder) or facts.tokenizer is None:
+        return
+    settings, made = actual.settings, set(pieces_made_by(ranking.merges))
+    pieces = enumerate(zip(settings.pieces, facts.pieces, settings.attributes, strict=False))
+    unmade = [
+        id
+        for id, (piece, other, kind) in pieces
+        if piece == other and len(piece) > 1 and kind == _NORMAL and piece not in made
+    ]
+    if len(unmade) < max(LEAST, LEAST_SHARE * len(facts.pieces)):
+        return
+    mark = ESCAPED_SPACE if settings.add_space_prefix else ""
+    texts = {
+        id: settings.pieces[id].removeprefix(mark).replace(ESCAPED_SPACE, " ")
+        for id in thin_out(unmade, _MOST)
+        if settings.pieces[id].startswith(mark)
+    }
+    ours, theirs = (_count_returning(side, texts) for side in (actual, facts.tokenizer))
+    lost = sorted(ours - theirs)
+    if len(lost) >= max(LEAST, LEAST_SHARE * len(texts)):
+        message = (
+            f"merges are missing (it has {len(ranking.merges):,}), and so none of them makes"
+            f" {plural(len(unmade), 'token')} of its own, such as {list_tokens(lost, facts.pieces)}, which the model"
+            " makes by their scores"
+        )
+        yield damage_difference(message, unmade)
 
 
 def find_lost_types(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
