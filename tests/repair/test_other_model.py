@@ -685,6 +685,25 @@ def test_a_reference_that_numbers_its_added_tokens_by_their_texts_is_doubted(nam
     assert ("by their texts, but the EOS here ends a generation" in found) is expected
 
 
+@pytest.mark.parametrize(
+    ("eos", "end", "expected"),
+    [
+        (256, "<|im_end|>", True),
+        # The file's EOS is no end, as if others had been deleted; both have the same EOS.
+        (257, "<|im_end|>", False),
+        (256, "<|endoftext|>", False),
+    ],
+)
+def test_a_reference_with_another_eos_before_that_of_the_file_is_doubted(eos: int, end: str, expected: bool):
+    """As a merge of two models that has the markers of both."""
+    own = ["<|endoftext|>", "<|user|>", "<|assistant|>"]
+    merged = ["<|im_start|>", "<|im_end|>", *own]
+    spec = bpe_spec([], dict.fromkeys(own, CONTROL), special_ids={"eos": eos})
+    reference = bpe_spec([], dict.fromkeys(merged, CONTROL), special_ids={"eos": 256 + merged.index(end)})
+    found = find_other_model(spec, Opened(Encoder(reference)))
+    assert ('its EOS is "<|im_end|>", which is no token here' in found) is expected
+
+
 def test_two_markers_with_other_names_are_no_other_model():
     spec, reference = (bpe_spec((), {f"<|{text}_{index}|>": CONTROL for index in range(2)}) for text in ("row", "fim"))
     assert not find_other_model(spec, Opened(Encoder(reference)))

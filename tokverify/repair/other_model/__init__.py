@@ -29,6 +29,7 @@ EVIDENCE: Sequence[Callable[[TokenizerSpec, Opened], str]] = (
     size.has_more_at_end,
     marker.renames_markers,
     marker.sorts_markers,
+    marker.moves_end,
     marker.names_reserved,
     vocabulary.has_other_spelling,
     size.has_other_embeddings,

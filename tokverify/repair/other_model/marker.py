@@ -13,7 +13,7 @@ from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.repair.other_model.vocabulary import texts_of
 from tokverify.repair.token_patch import types_of
 from tokverify.spec import ADDED_TYPES, TokenizerSpec, TokenType, ids_of_type
-from tokverify.text.wording import list_tokens
+from tokverify.text.wording import list_tokens, quote
 from tokverify.texts.token_text import is_filler, is_marker
 from tokverify.tokenizer import lists_no_special_tokens
 
@@ -140,6 +140,22 @@ def sorts_markers(spec: TokenizerSpec, facts: Opened) -> str:
     if not is_sorted or len(changed) < _SERIES:
         return ""
     return f"it numbers {list_tokens(changed, spec.tokens)} by their texts, but the EOS here ends a generation"
+
+
+def moves_end(spec: TokenizerSpec, facts: Opened) -> str:
+    """Find an EOS that the reference has at another id, and an EOS of its own that the file has nowhere.
+
+    As in a merge that puts the markers of two models before those of one. If the file had lost tokens, its EOS was one
+    of them, and its id is that of some other token.
+    """
+    eos, theirs, reference = spec.special_ids.get("eos"), facts.special_ids.get("eos"), _tokens_of(facts)
+    if eos is None or theirs is None or max(eos, theirs) >= min(len(spec.tokens), len(reference)):
+        return ""
+    end, other = spec.tokens[eos], reference[theirs]
+    is_moved = reference[eos] not in EOG_TEXTS and end in EOG_TEXTS and end in reference
+    if not is_moved or other in spec.tokens or not is_marker(other):
+        return ""
+    return f"its EOS is {quote(other)}, which is no token here, and it has {quote(end)}, the EOS here, at another id"
 
 
 def _ids_without_token(facts: Opened) -> frozenset[int]:
