@@ -8,6 +8,7 @@ import pytest
 
 from support.rule_maker import CHATML, bert_json, bpe_json, good_bert, good_bpe
 from support.sentencepiece_maker import WORDS, train_model
+from support.spec_maker import CONTROL, bpe_spec
 from tokverify.case import Case
 from tokverify.commands.tasks.audit import audit_model
 from tokverify.commands.tasks.fix import fix_model
@@ -35,6 +36,7 @@ BOS = 260
 BPE = replace(good_bpe(), special_ids={"bos": BOS, "eos": 261}, add_bos=True)
 OWN_EOS = {"eos_token": "<|im_end|>"}
 OTHER_EOS = {"eos_token": "<think>"}
+OTHERS = {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"}
 FOREIGN_EOS = {"eos_token": "</s>"}
 TEMPLATE = "{% set content = bos_token + text %}{{ content }}"
 CASES = [
@@ -315,6 +317,14 @@ def test_an_end_that_only_generation_config_names_is_a_fault_of_the_reference_if
     assert (found.severity, found.origin) == (ERROR, origin)
 
 
+@pytest.mark.parametrize(("end", "origin"), [("ab", Origin.REFERENCE), ("Ċ", Origin.UNKNOWN)])
+def test_an_end_that_only_generation_config_names_is_a_fault_of_the_reference_if_it_is_a_word(tmp_path, end, origin):
+    # As with the ids that another model has for its ends; some models end an answer at a line break.
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": BPE.tokens.index(end)}))
+    found = difference(verify(BPE, reference(tmp_path, **OWN_EOS)), Aspect.ENDS)
+    assert (found.severity, found.origin) == (ERROR, origin)
+
+
 @pytest.mark.parametrize(
     ("end", "config", "origin"),
     [
@@ -334,6 +344,34 @@ def test_an_end_that_only_the_model_configuration_names_is_a_fault_of_the_refere
     write_gguf(tmp_path / "model.gguf", BPE)
     kinds = [change.kind for change in declared_changes(BPE, Encoder(BPE), facts)]
     assert any(kind.startswith("eot") for kind in kinds) is (origin is Origin.UNKNOWN)
+
+
+def template_processing(before: str, after: str, spec: TokenizerSpec) -> dict[str, object]:
+    ids = {text: {"id": text, "ids": [spec.tokens.index(text)], "tokens": [text]} for text in (before, after)}
+    first, last = ({"SpecialToken": {"id": text, "type_id": 0}} for text in (before, after))
+    single = [first, {"Sequence": {"id": "A", "type_id": 0}}, last]
+    return {"type": "TemplateProcessing", "single": single, "pair": single, "special_tokens": ids}
+
+
+@pytest.mark.parametrize(
+    ("around", "config", "model", "origin"),
+    [
+        pytest.param(("</s>", "<s>"), {}, {"add_bos": True, "add_eos": True}, Origin.REFERENCE, id="exchanged"),
+        pytest.param(("</s>", "<s>"), {}, {"add_bos": False}, Origin.UNKNOWN, id="exchanged-beside-none"),
+        pytest.param(("<s>", "</s>"), OTHERS, {"add_bos": False}, Origin.REFERENCE, id="of-another-model"),
+        pytest.param(("<s>", "</s>"), OTHERS | {"cls_token": "<s>"}, {"add_bos": False}, Origin.UNKNOWN, id="named"),
+    ],
+)
+def test_tokens_around_a_text_with_the_names_of_others_are_a_fault_of_the_reference(
+    tmp_path, around, config, model, origin
+):
+    """As of BERT with `[SEP]` before each text, and of GPT-2 with a post-processor of RoBERTa."""
+    spec = bpe_spec([], dict.fromkeys(("<s>", "</s>", "<|endoftext|>"), CONTROL))
+    document = bpe_json(spec, merges=[]) | {"post_processor": template_processing(*around, spec)}
+    spec = replace(spec, special_ids={"bos": spec.tokens.index("<s>"), "eos": spec.tokens.index("</s>")}, **model)
+    report = verify(spec, reference(tmp_path, document, **config))
+    found = [each for each in report.differences if each.aspect is Aspect.AFFIXES]
+    assert found[0].origin is origin
 
 
 def test_the_diagnosis_blames_the_reference_if_nothing_else_fails(tmp_path):

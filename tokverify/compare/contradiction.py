@@ -17,6 +17,7 @@ from typing import Any
 
 from tokverify.compare.affix import affixes_of
 from tokverify.compare.marker import read_template
+from tokverify.compare.role_name import BEGINNING, ENDING, ROLES_BY_NAME
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.normalizer import ESCAPED_SPACE
@@ -39,6 +40,7 @@ from tokverify.sources.huggingface.tables import tables_of
 from tokverify.sources.huggingface.vocabulary_files import read_vocabulary
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.sequence import group_values
+from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import list_items, list_tokens, plural, quote
 from tokverify.texts.batch import encode_plain
 from tokverify.texts.token_text import is_filler
@@ -74,6 +76,7 @@ _AROUND = {
     re.compile(r"(T5|Blenderbot)Tokenizer"): (None, "</s>"),
 }
 """Classes, without `Fast` -> what they add before and after each text, unless the configuration has other texts."""
+_ORDINARY = frozenset({TokenType.NORMAL, TokenType.UNDEFINED})
 _SPECIAL = {TokenType.CONTROL: True, TokenType.USER_DEFINED: False}
 
 
@@ -150,9 +153,9 @@ def find_other_vocabularies(tokenizer: Tokenizer) -> list[Contradiction]:
 def find_false_ends(expected: Tokenizer, contradictions: Iterable[Contradiction]) -> frozenset[int]:
     """Return the tokens that end no answer although generation_config.json, and no other file, says so.
 
-    They have another role; or the file was made from the model's configuration, as that of Falcon, and they are neither
-    called an end nor written by the chat template. Otherwise it can be the right one of the two places, as in chat
-    models whose EOS is still that of the base model.
+    They have another role; or are words, as those with the ids of another model's ends; or the file was made from the
+    model's configuration, as that of Falcon, and they are neither called an end nor written by the chat template.
+    Otherwise it can be the right one of the two places, as in chat models whose EOS is still that of the base model.
     """
     path = path_of(expected)
     about = {id for each in contradictions if each.subject == "eos token" for id in each.ids}
@@ -160,10 +163,14 @@ def find_false_ends(expected: Tokenizer, contradictions: Iterable[Contradiction]
         return frozenset()
     template = default_template(path) or ""
     is_derived = has_derived_ends(path)
+    types = answer_or((), types_of, expected)
 
     def is_false(id: int) -> bool:
         piece = expected.piece(id)
         if id in {expected.special_ids.get(role) for role in ("bos", "unk")}:
+            return True
+        is_ordinary = id < len(types) and types[id] in _ORDINARY and piece not in EOG_TEXTS
+        if is_ordinary and (from_utf8(expected.token_bytes(id)) or "").strip().isalpha():
             return True
         return is_derived and piece not in EOG_TEXTS and piece not in template
 
@@ -179,6 +186,8 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
     named = _name_class(path, config, implied)
     always = _added_by_class(config, implied) if named else {}
     obeys = _OBEYING.fullmatch(str(config.get("tokenizer_class"))) is not None
+    named_roles = {token_text(config.get(f"{role}_token")) for role in ROLES}
+    yield from _find_exchanged(tokenizer, around)
     for role, ids in zip(("bos", "eos"), around, strict=True):
         flag, text = config.get(f"add_{role}_token"), token_text(config.get(f"{role}_token"))
         does = f"the tokenizer adds {'one' if ids else 'none'}"
@@ -196,10 +205,25 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
             sentence = f"{_CONFIG} has bos_token {quote(text)}, and the chat template writes it, but {does}"
             yield Contradiction(role, sentence, is_done=True, text=text)
         if text is not None and len(ids) == 1 and tokenizer.piece(ids[0]) != text:
-            found = list_tokens(ids, {ids[0]: tokenizer.piece(ids[0])})
-            yield Contradiction(role, f"{_CONFIG} has {role}_token {quote(text)}, but the tokenizer adds {found}")
+            piece = tokenizer.piece(ids[0])
+            # A token that is named as one of these, but is none of those of the configuration, is another model's.
+            is_foreign = flag is None and piece in ROLES_BY_NAME and piece not in named_roles
+            found = list_tokens(ids, {ids[0]: piece})
+            sentence = f"{_CONFIG} has {role}_token {quote(text)}, but the tokenizer adds {found}"
+            yield Contradiction(role, sentence, is_done=False if is_foreign else None)
         else:
             yield from _find_stale_id(tokenizer, role, ids)
+
+
+def _find_exchanged(tokenizer: Tokenizer, around: Sequence[Sequence[int]]) -> Iterator[Contradiction]:
+    """Find a token that is named as an end before each text, and one that is named as a beginning after it."""
+    before, after = ([tokenizer.piece(id) for id in ids] for ids in around)
+    if [ROLES_BY_NAME.get(text) for text in (*before, *after)] != [ENDING, BEGINNING] or len(before) != 1:
+        return
+    sentence = f"the tokenizer adds {quote(before[0])} before a text, and {quote(after[0])} after it"
+    for role, text in (("bos", after[0]), ("eos", before[0])):
+        yield Contradiction(role, sentence, is_done=True, text=text)
+        yield Contradiction(f"{role} token", sentence, tuple(chain.from_iterable(around)))
 
 
 def _find_stale_id(tokenizer: Tokenizer, role: str, ids: Sequence[int]) -> Iterator[Contradiction]:
