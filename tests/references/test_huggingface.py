@@ -131,6 +131,10 @@ def test_a_broken_config_is_named(tokenizer_json, tmp_path, config):
         (b"[" * 100_000, "not a tokenizer.json, because it is not valid JSON"),
         (b"[]", "JSON, but not a HuggingFace tokenizer.json"),
         (b'{"name": "fox"}', "JSON, but not a HuggingFace tokenizer.json"),
+        (
+            b'\xef\xbb\xbf{"version": "1.0", "model": {}}',
+            "tokenizers cannot load it, as it begins with a byte order mark",
+        ),
         (b'{"version": "1.0", "model": {"type": "Poem"}}', r"tokenizers [\d.]+ cannot load it \(.+\)"),
     ],
 )

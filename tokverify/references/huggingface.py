@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
@@ -383,6 +384,9 @@ def _load_library(data: bytes, source: str, tables: NativeTables | None) -> Toke
     try:
         return load_from(data)
     except BrokenFileError:
+        if data.startswith(BOM_UTF8):
+            reason = "it begins with a byte order mark; save it as UTF-8 without one"
+            raise BrokenFileError(f"{source}: tokenizers cannot load it, as {reason}") from None
         read_json(data, source)
         raise
 
