@@ -30,7 +30,7 @@ from tokverify.compare.damage.lost_setting import (
     find_removed_spaces,
     find_wrong_unknown,
 )
-from tokverify.compare.damage.lost_token import find_unmade_tokens
+from tokverify.compare.damage.lost_token import find_plain_markers, find_unmade_tokens
 from tokverify.compare.damage.table import explain_misread_tokens, explain_rounded_scores
 from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.engine.byte_level import to_byte_level
@@ -427,6 +427,28 @@ def test_a_reference_without_the_merges_of_scored_pieces_is_at_fault(count: int,
     facts = OpenedReference(open_reference(tmp_path / "tokenizer.json"))
     found = [each.message.removeprefix(f"{BLAME}: ") for each in find_unmade_tokens(Encoder(spec), facts)]
     assert [message[: len(text)] for message, text in zip(found, expected, strict=True)] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "kept", "expected"),
+    [
+        ("tokenizer.model", frozenset(), 1),
+        # A trainer made some control pieces, and the file may have more of them by mistake.
+        ("tokenizer.model", frozenset({"</s>"}), 0),
+        ("model.gguf", frozenset(), 0),
+    ],
+)
+def test_a_sentencepiece_model_whose_markers_are_ordinary_pieces_is_at_fault(
+    name: str, kept: frozenset[str], expected: int
+):
+    markers = dict.fromkeys((f"<|row_{row}|>" for row in "abcdefgh"), TokenType.CONTROL)
+    spec = spm_spec(dict.fromkeys(["▁", "a", *markers], -1.0), markers)
+    pieces = zip(spec.tokens, spec.types or (), strict=True)
+    types = [type if type != TokenType.CONTROL or piece in kept else TokenType.NORMAL for piece, type in pieces]
+    reference = Opened(Encoder(replace(spec, types=types), "reference"), Path(name))
+    found = [each.message for each in find_plain_markers(Encoder(spec), reference)]
+    assert len(found) == expected
+    assert all("it has no control or user-defined pieces, although " in message for message in found)
 
 
 def test_a_reference_without_the_stage_that_writes_spaces_is_at_fault(tmp_path):

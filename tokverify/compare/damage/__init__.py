@@ -25,7 +25,13 @@ from tokverify.compare.damage.lost_setting import (
     find_removed_spaces,
     find_wrong_unknown,
 )
-from tokverify.compare.damage.lost_token import find_lost_merges, find_lost_tokens, find_lost_types, find_unmade_tokens
+from tokverify.compare.damage.lost_token import (
+    find_lost_merges,
+    find_lost_tokens,
+    find_lost_types,
+    find_plain_markers,
+    find_unmade_tokens,
+)
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.report.tokenizer_difference import TokenizerDifference
@@ -76,3 +82,4 @@ def _find_lost(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference
     yield from find_unmade_tokens(actual, facts)
     yield from find_lost_tokens(actual, facts)
     yield from find_lost_types(actual, facts)
+    yield from find_plain_markers(actual, facts)

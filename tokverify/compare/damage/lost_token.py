@@ -20,17 +20,19 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import TokenizerDifference
 from tokverify.sources.nearest_pattern import original_name_of
-from tokverify.spec import pieces_made_by, split_merges
+from tokverify.spec import ADDED_TYPES, ids_of_type, pieces_made_by, split_merges
 from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import encode_plain
+from tokverify.texts.token_text import is_marker
 from tokverify.tokenizer import PatternHolding, Tokenizer, why_hidden
 
 _MOST = 2_000
 """At most this many tokens are encoded alone; of more, an even sample."""
 _SHOWN_MERGES = 3
 _NORMAL = Attribute.NORMAL.value
+_SPECIAL = frozenset({Attribute.CONTROL.value, Attribute.USER_DEFINED.value})
 _SUSPICIOUS_SHARE = 0.01
 """The share of tokens that must be lost if the stages are suspicious, too.
 
@@ -281,3 +283,22 @@ def find_lost_types(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiffe
     if lost:
         message = f"its chat template writes {list_tokens(lost, theirs.pieces)}, which it types NORMAL, and so splits"
         yield damage_difference(message, lost)
+
+
+def find_plain_markers(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that a sentencepiece model has no special pieces, although many are markers, and special in the model.
+
+    A trainer makes BOS and EOS control pieces; a program that writes all pieces anew can lose their types.
+    """
+    is_model = facts.path is not None and facts.path.suffix == ".model"
+    types = facts.spec.types if is_model and facts.spec else None
+    if not types or any(ids_of_type(types, kind) for kind in ADDED_TYPES) or not isinstance(actual, Encoder):
+        return
+    pieces = enumerate(zip(actual.settings.pieces, facts.pieces, actual.settings.attributes, strict=False))
+    ids = [id for id, (piece, other, kind) in pieces if piece == other and kind in _SPECIAL and is_marker(piece)]
+    if len(ids) >= LEAST:
+        message = (
+            f"it has no control or user-defined pieces, although {plural(len(ids), 'piece')} of it are markers, such as"
+            f" {list_tokens(ids, facts.pieces)}, and special in the model"
+        )
+        yield damage_difference(message, ids)
