@@ -263,6 +263,8 @@ def test_a_model_that_ranks_by_its_own_scores_is_kept_if_a_token_is_all_that_is_
         ("llama", lambda text: text.replace("\n", "\\n"), "as in the reference (line breaks and tabs were escaped)"),
         ("llama", lambda text: text.swapcase(), "as in the reference"),
         ("llama", html.escape, "as in the reference (they were escaped for HTML)"),
+        ("llama", lambda text: text[:2], "as in the reference (they were cut off)"),
+        ("gpt2", str.lower, "as in the reference (they were written in lowercase)"),
         ("gpt2", lambda text: text.replace("Ġ", " "), "as in the reference (they had spaces instead of Ġ)"),
         ("gpt2", to_byte_level, "as in the reference (their bytes were mapped to characters twice)"),
         ("gpt2", encoded_twice, "as in the reference (their bytes were mapped to characters twice)"),

@@ -179,5 +179,7 @@ _DAMAGES: dict[str, Callable[[str, str], bool]] = {
     "line breaks and tabs were escaped": _was_escaped,
     "characters beyond U+FFFF were written as surrogates": _has_surrogates,
     "their bytes were mapped to characters twice": _were_bytes_mapped_twice,
+    "they were written in lowercase": lambda text, right: text == right.lower(),
+    "they were cut off": lambda text, right: right.startswith(text),
 }
 """What programs do to tokens by mistake, and how to see from a text and the right one that it was done."""
