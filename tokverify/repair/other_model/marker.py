@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tokverify.compare.marker import read_template
 from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.special_text import EOG_TEXTS
-from tokverify.repair.other_model.vocabulary import texts_of
+from tokverify.repair.other_model.vocabulary import texts_of, tokens_of
 from tokverify.repair.token_patch import types_of
 from tokverify.spec import ADDED_TYPES, TokenizerSpec, TokenType, ids_of_type
 from tokverify.text.wording import list_tokens, quote
@@ -70,7 +70,7 @@ def names_reserved(spec: TokenizerSpec, facts: Opened) -> str:
     A later version of a model does so. A fault replaces tokens by padding, which has no place in such a series. Names
     that a chat template writes, or that end a generation, are those of a model that was trained with them.
     """
-    reference = facts.spec.tokens if facts.spec else ()
+    reference = tokens_of(facts)
     ids = find_changed(spec.tokens, reference)
     if any(_NUMBERED.fullmatch(reference[id]) for id in ids):
         return ""
@@ -129,7 +129,7 @@ def sorts_markers(spec: TokenizerSpec, facts: Opened) -> str:
     A program that lists them as a set saves this. The file is right if it ends a generation at a token that is named
     so, and the reference has another there: if only the texts of the file were moved, its EOS is some other token.
     """
-    reference, eos = facts.spec.tokens if facts.spec else (), spec.special_ids.get("eos")
+    reference, eos = tokens_of(facts), spec.special_ids.get("eos")
     if eos is None or eos >= min(len(spec.tokens), len(reference)):
         return ""
     if spec.tokens[eos] not in EOG_TEXTS or reference[eos] in EOG_TEXTS:
@@ -148,7 +148,7 @@ def moves_end(spec: TokenizerSpec, facts: Opened) -> str:
     As in a merge that puts the markers of two models before those of one. If the file had lost tokens, its EOS was one
     of them, and its id is that of some other token.
     """
-    eos, theirs, reference = spec.special_ids.get("eos"), facts.special_ids.get("eos"), _tokens_of(facts)
+    eos, theirs, reference = spec.special_ids.get("eos"), facts.special_ids.get("eos"), tokens_of(facts)
     if eos is None or theirs is None or max(eos, theirs) >= min(len(spec.tokens), len(reference)):
         return ""
     end, other = spec.tokens[eos], reference[theirs]

@@ -11,7 +11,7 @@ from tokverify.compare.role_name import ROLES_BY_NAME
 from tokverify.compare.template_difference import has_other_template
 from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.piece_index import find_unmade, index_pieces
-from tokverify.repair.other_model.vocabulary import MARKS, texts_of
+from tokverify.repair.other_model.vocabulary import MARKS, texts_of, tokens_of
 from tokverify.repair.token_patch import types_of
 from tokverify.sources.gguf.keys import VOCAB_SIZE
 from tokverify.spec import ADDED_TYPES, TokenizerSpec, TokenType
@@ -143,7 +143,7 @@ def _more_added(spec: TokenizerSpec, facts: Opened) -> Sequence[int]:
     That is other tokens that differ, more embeddings, or merges, roles or a chat template that need tokens beyond the
     end.
     """
-    size, reference = len(spec.tokens), facts.spec.tokens if facts.spec else ()
+    size, reference = len(spec.tokens), tokens_of(facts)
     if facts.spec is None or len(reference) <= size or find_changed(spec.tokens, reference):
         return ()
     types = types_of(facts.spec)

@@ -92,12 +92,17 @@ def _with_spelled_bytes(spec: TokenizerSpec) -> list[str]:
     return [text_of_bytes(bytes.fromhex(match[1]), spec.model) if match else text for text, match in matches]
 
 
+def tokens_of(facts: Opened) -> Sequence[str]:
+    """Return the tokens that a reference declares; none if it declares no tokenizer."""
+    return facts.spec.tokens if facts.spec else ()
+
+
 def texts_of(facts: Opened) -> Sequence[str]:
     """Return the texts of special tokens by id, and others of ordinary ones if the reference shows only their bytes.
 
     A tiktoken file declares no tokenizer that GGUF has, but its tokens have bytes.
     """
-    return facts.spec.tokens if facts.spec else [data.decode(errors="replace") for data in facts.token_bytes]
+    return tokens_of(facts) or [data.decode(errors="replace") for data in facts.token_bytes]
 
 
 def _alike_lists(spec: TokenizerSpec, facts: Opened) -> tuple[Sequence[str], Sequence[str]]:
