@@ -65,6 +65,14 @@ def test_without_a_configuration_no_token_is_known_to_be_special(bpe):
     assert encode(found.tokenizer, "a<|end|>")[-1] != 0
 
 
+def test_a_token_without_a_text_is_not_added_around_texts(bpe):
+    vocabulary = json.loads((bpe / "vocab.json").read_text())
+    (bpe / "vocab.json").write_text(json.dumps({**vocabulary, "": len(vocabulary)}))
+    tokenizer = open_reference(bpe / "vocab.json").tokenizer
+    assert encode(tokenizer, "a", add_special=True) == encode(tokenizer, "a")
+    assert tokenizer.special_ids == {"eos": 0}
+
+
 def test_the_configuration_can_ask_for_a_space_before_a_text(bpe):
     (bpe / "tokenizer_config.json").write_text('{"add_prefix_space": true}')
     tokenizer = open_reference(bpe / "vocab.json").tokenizer

@@ -337,10 +337,11 @@ def _add_around(tokenizer: Tokenizer, config: Mapping[str, Any], name: str) -> N
             token_text(config.get(f"{role}_token")) or "" if config.get(f"add_{role}_token") is True else ""
             for role in ("bos", "eos")
         )
-    known = [(text, id) for text in (before, after) if (id := tokenizer.token_to_id(text)) is not None]
+    # No text is named by an empty one, which can be a piece, as in the vocabulary of Whisper.
+    known = {text: id for text in (before, after) if text and (id := tokenizer.token_to_id(text)) is not None}
     if known:
-        items = [text for text in (before, "$A", after) if text == "$A" or text in dict(known)]
-        tokenizer.post_processor = processors.TemplateProcessing(items, special_tokens=list(dict(known).items()))
+        items = [text for text in (before, "$A", after) if text == "$A" or text in known]
+        tokenizer.post_processor = processors.TemplateProcessing(items, special_tokens=list(known.items()))
 
 
 def read_vocabulary(path: Path) -> dict[str, Any]:
