@@ -543,6 +543,14 @@ class Prompted(FakeTokenizer):
         return [self.pieces.index("en_XX"), *ids] if add_special else ids
 
 
+@pytest.mark.parametrize(("make", "severity"), [(spm_spec, WARNING), (unigram_spec, ERROR)])
+def test_an_unknown_token_that_llama_cpp_makes_of_no_text_does_not_fail(make, severity):
+    right = make({"a": -1.0, "b": -2.0})
+    first, other = (replace(right, special_ids={"bos": 1, "eos": 2, "unk": id}) for id in (0, 3))
+    (found,) = differences(Encoder(first), Encoder(other), Aspect.SPECIAL_IDS)
+    assert (found.severity, found.message.startswith("unk is 0")) == (severity, True)
+
+
 @pytest.mark.parametrize(("kind", "template", "severity"), [
     (Prompted, None, WARNING), (Prompted, "{{ bos_token }}", ERROR), (FakeTokenizer, None, ERROR),
 ])  # fmt: skip

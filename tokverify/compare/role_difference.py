@@ -51,23 +51,10 @@ def find_role_differences(
         NotComparedError: If a side does not know whether it has an essential role, after everything else was yielded.
     """
     for role, (ours, theirs) in differing.items():
-        message = f"{role} is {_name(actual, ours)} in the model, but {_name(expected, theirs)} in the reference"
-        severity = _HARMLESS.get(role, ERROR)
-        if role == "eos" and both_end(actual, expected, ours, theirs):
-            severity = WARNING
-            message += "; each of them ends a generation: the EOS of base and instruct files of one model differ so"
-        elif role == "eos" and _has_eos_of_base_model(actual, expected, ours, theirs):
-            end = quote(expected.piece(theirs))
-            message += (
-                f"; the chat template ends turns with {end}, and nothing in the reference ends a generation at the"
-                " model's, so that programs that stop only there write past the end of a turn"
-            )
-        elif is_role_open(role, ours, expected) and not is_filler(actual.piece(ours)):
-            severity = min(severity, WARNING)
-            message += "; a .model file names no added token, and no file beside it says which is right"
-        elif role == "bos" and _both_begin(actual, expected, ours):
-            severity = WARNING
-            message += f"; the reference, too, begins texts with {_name(actual, ours)}: GGUF has no other key for it"
+        severity, reason = _judge_other(role, ours, theirs, actual, expected)
+        message = (
+            f"{role} is {_name(actual, ours)} in the model, but {_name(expected, theirs)} in the reference{reason}"
+        )
         yield _role_difference(role, severity, message, [ours, theirs], facts=role)
     for role, id in _find_missing(actual, expected):
         synonym = _SYNONYMS.get(role, "")
@@ -86,6 +73,30 @@ def find_role_differences(
     unknown = [*_find_unknown(actual, expected), *_find_unknown(expected, actual)]
     if unknown:
         raise NotComparedError("; ".join(unknown))
+
+
+def _judge_other(role: str, ours: int, theirs: int, actual: Tokenizer, expected: Tokenizer) -> tuple[Severity, str]:
+    """Return how serious it is that a role has another token, and what follows or excuses it."""
+    severity, reason = _HARMLESS.get(role, ERROR), ""
+    if role == "eos" and both_end(actual, expected, ours, theirs):
+        severity = WARNING
+        reason = "; each of them ends a generation: the EOS of base and instruct files of one model differ so"
+    elif role == "eos" and _has_eos_of_base_model(actual, expected, ours, theirs):
+        end = quote(expected.piece(theirs))
+        reason = (
+            f"; the chat template ends turns with {end}, and nothing in the reference ends a generation at the"
+            " model's, so that programs that stop only there write past the end of a turn"
+        )
+    elif is_role_open(role, ours, expected) and not is_filler(actual.piece(ours)):
+        severity = min(severity, WARNING)
+        reason = "; a .model file names no added token, and no file beside it says which is right"
+    elif role == "bos" and _both_begin(actual, expected, ours):
+        severity = WARNING
+        reason = f"; the reference, too, begins texts with {_name(actual, ours)}: GGUF has no other key for it"
+    elif role == "unk" and _never_replaces(actual):
+        severity = WARNING
+        reason = "; llama.cpp encodes no text as either of them"
+    return severity, reason
 
 
 def _find_ordinary(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
@@ -179,6 +190,14 @@ def _both_begin(actual: Tokenizer, expected: Tokenizer, bos: int) -> bool:
     if spec is None or any(_BOS_VARIABLE.search(template) for template in spec.templates.values()):
         return False
     return answer_or(False, lambda: all(affixes_of(side)[0] == [bos] for side in (actual, expected)))
+
+
+def _never_replaces(actual: Tokenizer) -> bool:
+    """Whether llama.cpp encodes no text as the unknown token, since it makes bytes of what no piece matches."""
+    if not isinstance(actual, Encoder):
+        return False
+    family = actual.settings.family
+    return family.byte_fallback is not None and not family.replaces_unknown
 
 
 def _role_difference(role: str, severity: Severity, message: str, ids: list[int], facts: object) -> TokenizerDifference:
