@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tokverify.compare.marker import ANY
+from tokverify.compare.opened import Opened
 from tokverify.engine.families import find_family
 from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.engine.special_text import is_converted_control
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
+from tokverify.repair.evidence import Evidence
 from tokverify.repair.spelling import text_of_bytes
 from tokverify.repair.token_patch import TokenPatch, kind_of, name_tokens, patch_tokens, types_of
 from tokverify.repair.type_change import converted_types, type_effect
@@ -22,10 +23,6 @@ from tokverify.text.wording import list_items, plural, quote
 from tokverify.texts.batch import Queries
 from tokverify.texts.token_text import is_filler
 from tokverify.tokenizer import why_hidden
-
-if TYPE_CHECKING:
-    from tokverify.compare.opened import Opened
-    from tokverify.repair.evidence import Evidence
 
 _SHOWN = 5
 _PADDING_SCORE = -10_000.0

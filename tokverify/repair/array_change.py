@@ -6,25 +6,23 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tokverify.compare.contradiction import SPACE_PREFIX
 from tokverify.compare.ranking_difference import moved_tokens
 from tokverify.compare.reference_ranking import descends
+from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Affixes, Ranking, Settings
 from tokverify.engine.piece_index import index_pieces
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange, set_field
+from tokverify.repair.evidence import Evidence
 from tokverify.repair.setting_change import AFFIX_FLAGS, is_in_doubt
 from tokverify.report.run import NEARLY_ALL
 from tokverify.spec import TokenizerSpec, pieces_made_by
 from tokverify.text.sequence import common_length, thin_out
 from tokverify.text.wording import list_items, plural
-
-if TYPE_CHECKING:
-    from tokverify.engine.encoder import Encoder
-    from tokverify.repair.evidence import Evidence
 
 _SAMPLE = 20_000
 """So many merges show in which order all of them are."""

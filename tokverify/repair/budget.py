@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tokverify.repair.evidence import Goal
+from tokverify.repair.evidence import Goal
 
 ENCODINGS = 120_000
 """The default limit of a diagnosis: about ten seconds with a vocabulary of a usual size."""

@@ -10,13 +10,13 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import log
-from typing import TYPE_CHECKING
 
 from tokverify.engine.families import FAMILIES, find_family
 from tokverify.engine.family import Alphabet, Ranking
 from tokverify.repair import cost
 from tokverify.repair.array_change import set_merges
 from tokverify.repair.change import TokenizerChange, set_field
+from tokverify.repair.evidence import Evidence
 from tokverify.repair.probe.convention import all_splits, byte_level_merges, read_charsmaps
 from tokverify.repair.token_patch import kind_of, types_of
 from tokverify.spec import TokenizerSpec, TokenType
@@ -25,9 +25,6 @@ from tokverify.text.wording import plural
 from tokverify.texts.batch import Queries
 from tokverify.texts.token_text import is_filler
 from tokverify.texts.unmade_token import lost_merges
-
-if TYPE_CHECKING:
-    from tokverify.repair.evidence import Evidence
 
 _MOST_WORK = 20_000_000
 """The limit for the sum of the squared lengths of all tokens, which determines the time; twice that of Gemma 4."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from tokverify.repair import (
     added_token_change,
@@ -20,9 +19,7 @@ from tokverify.repair import (
     type_change,
 )
 from tokverify.repair.change import TokenizerChange
-
-if TYPE_CHECKING:
-    from tokverify.repair.evidence import DecodingEvidence, Evidence
+from tokverify.repair.evidence import DecodingEvidence, Evidence
 
 COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] = {
     "surplus values": array_change.surplus_values,

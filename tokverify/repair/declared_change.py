@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from tokverify.compare.opened import Opened
+from tokverify.engine.encoder import Encoder
 from tokverify.repair import added_token_change, array_change, piece_change, setting_change, type_change
+from tokverify.repair.change import TokenizerChange
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.extra_token_change import extra_tokens
 from tokverify.repair.shift_change import shifts
+from tokverify.spec import TokenizerSpec
 
-if TYPE_CHECKING:
-    from tokverify.compare.opened import Opened
-    from tokverify.engine.encoder import Encoder
-    from tokverify.repair.change import TokenizerChange
-    from tokverify.spec import TokenizerSpec
-
-    _Generator = Callable[[Evidence], Iterator[TokenizerChange]]
+_Generator = Callable[[Evidence], Iterator[TokenizerChange]]
 
 _OF_POSITIONS: tuple[_Generator, ...] = (shifts, extra_tokens)
 """The generators of changes to which ids tokens have; the others describe what is left after these."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import VERBATIM, Attribute
 from tokverify.engine.deviation import Deviation
@@ -14,14 +13,12 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
+from tokverify.repair.evidence import DecodingEvidence
 from tokverify.repair.setting_change import COMMON_FIRST, set_pre_tokenizer
 from tokverify.repair.spelling import attribute_of, spell_token
 from tokverify.repair.token_patch import Patches, TokenPatch, name_tokens, patch_tokens, set_type
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import quote
-
-if TYPE_CHECKING:
-    from tokverify.repair.evidence import DecodingEvidence
 
 _TYPES = (TokenType.BYTE, TokenType.NORMAL)
 """The types to try; others would make ordinary tokens special or hide them."""

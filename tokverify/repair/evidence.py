@@ -6,16 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from tokverify.compare.limits.limit import Text
+from tokverify.compare.opened import Opened
+from tokverify.engine.encoder import Encoder
 from tokverify.errors import answer_or
 from tokverify.spec import TokenizerSpec
-
-if TYPE_CHECKING:
-    from tokverify.compare.opened import Opened
-    from tokverify.engine.encoder import Encoder
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Tokenizer
 
 
 class Goal(Protocol):

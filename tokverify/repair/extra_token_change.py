@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial, reduce
-from typing import TYPE_CHECKING
 
 from tokverify.repair import cost
 from tokverify.repair.added_token_change import padding
 from tokverify.repair.change import TokenizerChange
+from tokverify.repair.evidence import Evidence
 from tokverify.repair.token_patch import name_tokens, types_of, without_padding
 from tokverify.repair.valid_role_change import valid_roles
 from tokverify.spec import TokenizerSpec
-
-if TYPE_CHECKING:
-    from tokverify.repair.evidence import Evidence
 
 
 def extra_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:

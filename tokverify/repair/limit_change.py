@@ -6,15 +6,12 @@ A case that limits alone explain is not searched for at all.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.limits import LIMITS
 from tokverify.compare.limits.sides import Sides
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
-
-if TYPE_CHECKING:
-    from tokverify.repair.evidence import Evidence
+from tokverify.repair.evidence import Evidence
 
 
 def limits(evidence: Evidence) -> Iterator[TokenizerChange]:

@@ -9,18 +9,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from tokverify.engine.joined_strings import find_changed
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
+from tokverify.repair.evidence import Evidence
 from tokverify.repair.token_patch import TokenPatch, name_tokens, patch_tokens, types_of
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import list_tokens, plural
 from tokverify.tokenizer import why_hidden
-
-if TYPE_CHECKING:
-    from tokverify.repair.evidence import Evidence
 
 _Value = TypeVar("_Value")
 _LEAST = 8

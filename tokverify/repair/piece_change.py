@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tokverify.compare.damage.table import describe_damage
 from tokverify.engine.attribute import Attribute
@@ -17,6 +16,7 @@ from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.errors import answer_or
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
+from tokverify.repair.evidence import Evidence
 from tokverify.repair.spelling import RESPELLINGS, Respelling, spell_token
 from tokverify.repair.token_patch import (
     TokenPatch,
@@ -28,9 +28,6 @@ from tokverify.repair.token_patch import (
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import plural, quote
 from tokverify.texts.token_text import is_filler
-
-if TYPE_CHECKING:
-    from tokverify.repair.evidence import Evidence
 
 _NOT_ASCII = 0x80
 _BYTES = 0x100

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from tokverify.compare.opened import Opened
@@ -13,15 +12,13 @@ from tokverify.engine.special_text import is_converted_control
 from tokverify.errors import answer_or
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
+from tokverify.repair.evidence import Evidence
 from tokverify.repair.probe import Observed, ProbedTokens, probe_tokens
 from tokverify.repair.token_patch import TokenPatch, kind_of, set_type, types_of
 from tokverify.repair.type_change import converted_types, type_effect
 from tokverify.spec import TokenizerSpec, TokenType, to_types
 from tokverify.texts.unmade_token import lost_merges
 from tokverify.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from tokverify.repair.evidence import Evidence
 
 _MOST_PROBES = 6
 """A probe takes thousands of encodings; beyond the limit the last result is used."""

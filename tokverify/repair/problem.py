@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.counterfactual import COUNTERFACTUALS, DECODING_COUNTERFACTUALS
@@ -15,9 +16,6 @@ from tokverify.repair.evidence import DecodingEvidence, DecodingTarget, Evidence
 from tokverify.report.run import CaseResult, Status, can_match
 from tokverify.spec import TokenizerSpec
 from tokverify.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from tokverify.compare.opened import Opened
 
 _Goal = TypeVar("_Goal", bound=Goal)
 Changes: TypeAlias = "Mapping[str, Iterator[TokenizerChange]]"

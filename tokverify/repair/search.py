@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from tokverify.compare.damage.decoder import find_broken_decoder
 from tokverify.compare.limits.explaining import explainer_of
+from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
 from tokverify.errors import TokverifyError
@@ -23,10 +24,6 @@ from tokverify.repair.problem import Problem, decoding_problem, id_problem
 from tokverify.report.diagnosis import Diagnosis, Explanation
 from tokverify.report.run import CaseResult
 from tokverify.spec import TokenizerSpec
-
-if TYPE_CHECKING:
-    from tokverify.compare.opened import Opened
-
 
 _Goal = TypeVar("_Goal", bound=Goal)
 

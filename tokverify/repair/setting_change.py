@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tokverify.compare.contradiction import LOWERCASE
 from tokverify.compare.inner_end import why_no_end
@@ -20,6 +20,7 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitte
 from tokverify.engine.settings import NAMES_THAT_STRIP
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
+from tokverify.repair.evidence import DecodingEvidence, Evidence
 from tokverify.sources.gguf.keys import SPECIAL_IDS
 from tokverify.sources.gguf.values import FIELDS
 from tokverify.sources.huggingface.telling_name import with_telling_name
@@ -27,9 +28,6 @@ from tokverify.spec import TokenizerSpec
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import quote
 from tokverify.tokenizer import EndListing
-
-if TYPE_CHECKING:
-    from tokverify.repair.evidence import DecodingEvidence, Evidence
 
 AFFIX_FLAGS = ("add_bos", "add_eos")
 ROLES = frozenset(role for role, _ in SPECIAL_IDS)

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tokverify.compare.shift import AGREEMENT, LEAST_MOVED, MOST, Shift, find_shift
+from tokverify.engine.encoder import Encoder
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
+from tokverify.repair.evidence import Evidence
 from tokverify.repair.spelling import text_of_bytes
 from tokverify.repair.token_patch import kind_of, name_tokens, types_of
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import plural
 from tokverify.texts.batch import Queries
-
-if TYPE_CHECKING:
-    from tokverify.engine.encoder import Encoder
-    from tokverify.repair.evidence import Evidence
-    from tokverify.tokenizer import Tokenizer
+from tokverify.tokenizer import Tokenizer
 
 _MOST_ASKED = 2_000
 """Of at most this many tokens before those that texts show, the reference is asked whether they are moved."""

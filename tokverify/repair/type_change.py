@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from tokverify.compare.marker_type import find_marker_types
+from tokverify.compare.opened import Opened
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
@@ -14,6 +14,7 @@ from tokverify.engine.piece_index import index_pieces
 from tokverify.engine.special_text import is_converted_control
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
+from tokverify.repair.evidence import Evidence
 from tokverify.repair.token_patch import (
     RUNS,
     Patches,
@@ -27,10 +28,6 @@ from tokverify.repair.token_patch import (
 )
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type, to_types
 from tokverify.texts.unmade_token import lost_merges
-
-if TYPE_CHECKING:
-    from tokverify.compare.opened import Opened
-    from tokverify.repair.evidence import Evidence
 
 _SPECIAL = frozenset([TokenType.CONTROL, TokenType.UNKNOWN])
 _MATCHED = _SPECIAL | {TokenType.USER_DEFINED}

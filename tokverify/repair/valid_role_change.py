@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from tokverify.compare.opened import Opened
 from tokverify.compare.role_name import suggest_id
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.setting_change import assign_role, unassign_role
 from tokverify.repair.token_patch import types_of
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
-
-if TYPE_CHECKING:
-    from tokverify.compare.opened import Opened
 
 
 def valid_roles(spec: TokenizerSpec, facts: Opened) -> list[TokenizerChange]:

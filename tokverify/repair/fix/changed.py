@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from tokverify.compare.opened import Opened
 from tokverify.engine.joined_strings import find_differing
+from tokverify.repair.fix.measure import Measure
 from tokverify.repair.probed_type_change import confirmed_by_probing
 from tokverify.repair.token_patch import types_of
 from tokverify.repair.type_change import converted_types
@@ -14,10 +15,6 @@ from tokverify.report.run import Status
 from tokverify.spec import TokenizerSpec
 from tokverify.text.utf8 import from_utf8
 from tokverify.texts.target_text import ids_in
-
-if TYPE_CHECKING:
-    from tokverify.compare.opened import Opened
-    from tokverify.repair.fix.measure import Measure
 
 
 def changed_ids(old: TokenizerSpec, new: TokenizerSpec) -> list[int]:

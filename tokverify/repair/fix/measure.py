@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from tokverify.case import Case
 from tokverify.compare.audit import audit
@@ -37,15 +37,13 @@ from tokverify.report.fix import FINDINGS, MINOR_ROLES, UNCONFIRMED, FixCheck, V
 from tokverify.report.run import AppliedLimit, CaseResult, Status
 from tokverify.report.tokenizer_difference import FAIL_ON, Aspect, TokenizerDifference, select_failing
 from tokverify.sources.gguf import keys
+from tokverify.sources.gguf.declaration import Declaration
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.texts.batch import Known
 from tokverify.texts.competing_text import rank_alike
 from tokverify.texts.target_text import is_generated
 from tokverify.texts.vocabulary import compare_vocabularies
 from tokverify.tokenizer import DocumentHolding
-
-if TYPE_CHECKING:
-    from tokverify.sources.gguf.declaration import Declaration
 
 CASES = "cases"
 TEXTS = "generated texts"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from tokverify.case import Case
 from tokverify.compare.blame import explain_blame
@@ -29,14 +28,12 @@ from tokverify.repair.piece_change import texts_by_bytes
 from tokverify.repair.probed_type_change import extended_by_probing, probed_types
 from tokverify.repair.search import DiagnosisResult, diagnose
 from tokverify.repair.setting_change import affix_flags
+from tokverify.sources.gguf.declaration import Declaration
 from tokverify.sources.gguf.keys import CHAT_TEMPLATE
 from tokverify.sources.gguf.values import changed_values
 from tokverify.spec import TokenizerSpec
 from tokverify.text.sequence import thin_out
 from tokverify.texts.target_text import general_cases, is_generated, target_cases
-
-if TYPE_CHECKING:
-    from tokverify.sources.gguf.declaration import Declaration
 
 _ROUNDS = 6
 """At most this many faults are repaired one after the other."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from tokverify.compare.opened import Opened
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
@@ -21,9 +21,6 @@ from tokverify.sources.gguf.keys import CHAT_TEMPLATE, SPECIAL_IDS, TYPES
 from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import plural
 from tokverify.texts.token_text import is_padded
-
-if TYPE_CHECKING:
-    from tokverify.compare.opened import Opened
 
 _SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
 _MATCHED = (Attribute.CONTROL | Attribute.USER_DEFINED).value

@@ -8,19 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.normalizer import escape_spaces
 from tokverify.errors import TokverifyError
 from tokverify.spec import TokenizerSpec, TokenType
-from tokverify.texts.batch import encode_one
+from tokverify.texts.batch import Queries, encode_one
 from tokverify.texts.frame import FRAMES, Frame, make_packs
 
-if TYPE_CHECKING:
-    from tokverify.texts.batch import Queries
-
-    Texts = Sequence[str | None]
+Texts = Sequence[str | None]
 
 _LONGEST_RUN = 80
 """In characters; longer than most tokens that repeat one character, so that several are needed."""

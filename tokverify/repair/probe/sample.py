@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
 
+from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_search import PROBES
-from tokverify.texts.batch import encode_one
-
-if TYPE_CHECKING:
-    from tokverify.engine.encoder import Encoder
-    from tokverify.texts.batch import Queries
+from tokverify.texts.batch import Queries, encode_one
 
 _WINDOW = 14
 _STEP = 5

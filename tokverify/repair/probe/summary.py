@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Ranking
+from tokverify.repair.probe.learning import LearnedTokenizer
 from tokverify.report.learn import LearnedFact, LearnedToken, Origin
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import plural, quote
-
-if TYPE_CHECKING:
-    from tokverify.repair.probe.learning import LearnedTokenizer
 
 _FLAGS = ("add_bos", "add_eos", "add_space_prefix", "remove_extra_whitespaces", "lowercase", "strip_accents")
 
