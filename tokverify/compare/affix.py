@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tokverify.compare.digest import make_difference
 from tokverify.engine.encoder import Encoder
@@ -13,11 +12,9 @@ from tokverify.report.finding import ERROR, WARNING
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.gguf.keys import ADD_BOS, ADD_EOS, ADD_SPACE_PREFIX
 from tokverify.text.wording import list_tokens
+from tokverify.tokenizer import Tokenizer
 
-if TYPE_CHECKING:
-    from tokverify.tokenizer import Tokenizer
-
-    Affixes = tuple[list[int], list[int]]
+Affixes = tuple[list[int], list[int]]
 
 _TEXT = "a"
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tokverify.compare.baseline import Baseline
 from tokverify.report.known_difference import KnownDifference
 
-if TYPE_CHECKING:
-    from tokverify.compare.baseline import Baseline
-
-    Fields = dict[str, Any]
+Fields = dict[str, Any]
 
 # subtle: the reader parses JSON as YAML, which requires these to be escaped. Plain and single-quoted YAML would fold
 # U+2028 and U+2029 like line feeds. `\ud83e\udd99` would be read as two surrogates.

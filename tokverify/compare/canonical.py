@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
+from tokverify.engine.encoder import Encoder
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.canonical import Deviation
 from tokverify.spec import TokenType
@@ -18,9 +18,6 @@ from tokverify.text.sequence import common_length
 from tokverify.text.utf8 import from_utf8
 from tokverify.texts.mode import Mode, Modes
 from tokverify.tokenizer import Token, Tokenizer, join_bytes, tokens_for_display
-
-if TYPE_CHECKING:
-    from tokverify.engine.encoder import Encoder
 
 _CONTEXT = 8
 _MODE = Mode(add_special=False, parse_special=True)

@@ -6,15 +6,12 @@ llama.cpp loads no file with more tokens than embeddings, so no other file of th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.compare.marker import read_template
+from tokverify.compare.opened import Opened
 from tokverify.engine.special_text import EOT_TEXTS
 from tokverify.spec import AddedToken, TokenizerSpec, TokenType
 from tokverify.texts.token_text import PADDING, is_filler
-
-if TYPE_CHECKING:
-    from tokverify.compare.opened import Opened
 
 _SEVERAL = 8
 

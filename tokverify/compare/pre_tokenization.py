@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tokverify.compare.behavior import probes
 from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.engine.byte_level import to_byte_level
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
-
-if TYPE_CHECKING:
-    from tokverify.sources.huggingface.document import Document
+from tokverify.sources.huggingface.document import Document
 
 
 @dataclass(frozen=True, slots=True)

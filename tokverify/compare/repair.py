@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from tokverify.report.audit import AuditReport
 from tokverify.report.diagnosis import Command, Repair
 from tokverify.report.finding import Finding
 from tokverify.sources.gguf.keys import SPECIAL_IDS
 from tokverify.sources.stores.location import is_stored
 from tokverify.text.command_line import fill_in, fixed_name
-
-if TYPE_CHECKING:
-    from tokverify.report.audit import AuditReport
 
 FIX = "tokverify fix MODEL -r REFERENCE -o FIXED"
 """Applies if the reference has the right types, texts, scores or merges, and cases reveal the fault."""

@@ -6,7 +6,6 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tokverify.compare.digest import digest_finding
 from tokverify.compare.subject import NotEvaluatedError, Subject
@@ -15,8 +14,7 @@ from tokverify.report.audit import ManualSection, RuleManual
 from tokverify.report.finding import Finding, Severity
 from tokverify.report.tokenizer_difference import TokenizerDifference
 
-if TYPE_CHECKING:
-    Check = Callable[[Subject], Iterable[Finding]]
+Check = Callable[[Subject], Iterable[Finding]]
 
 SECTIONS = ("What it does", "Why it is bad", "Example", "How to repair", "Threads")
 """The sections of every rule's docstring, after the first line."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby, pairwise
-from typing import TYPE_CHECKING
 
 from tokverify.engine import trace as engine
 from tokverify.engine.attribute import VERBATIM, Attribute
@@ -34,11 +33,10 @@ from tokverify.text.sequence import group_values
 from tokverify.text.utf8 import describe_bad_byte, to_bytes, to_text
 from tokverify.tokenizer import Declaring, DocumentHolding, Token, Tokenizer, tokens_of
 
-if TYPE_CHECKING:
-    Ranks = Mapping[tuple[str, str], int]
-    """The merges of a reference and their ranks."""
-    Pairs = Mapping[str, tuple[str, str]]
-    """The two pieces that the first merge of each piece joins."""
+Ranks = Mapping[tuple[str, str], int]
+"""The merges of a reference and their ranks."""
+Pairs = Mapping[str, tuple[str, str]]
+"""The two pieces that the first merge of each piece joins."""
 
 _MERGING = frozenset({Ranking.MERGE_RANK, Ranking.SCORE})
 _MAX_SYMBOLS = 20

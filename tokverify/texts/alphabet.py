@@ -6,10 +6,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    Ranges = Sequence[tuple[int, int]]
+Ranges = Sequence[tuple[int, int]]
 
 WORDS = (
     "the", "of", "and", "token", "Hello", "WORLD", "iPhone", "don", "naïve", "Straße", "über", "señor", "œuvre",

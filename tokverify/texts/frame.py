@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from zlib import crc32
 
+from tokverify.engine.encoder import Encoder
 from tokverify.text.sequence import pack
 from tokverify.texts.batch import Queries
 
-if TYPE_CHECKING:
-    from tokverify.engine.encoder import Encoder
-
-    Texts = Sequence[str | None]
+Texts = Sequence[str | None]
 
 CHARACTERS = 4000
 """The approximate length of a pack."""

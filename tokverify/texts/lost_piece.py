@@ -10,15 +10,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice, product
-from typing import TYPE_CHECKING
 
+from tokverify.engine.encoder import Encoder
 from tokverify.engine.piece_index import find_unmade
 from tokverify.spec import pieces_made_by, split_merges
 from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
-
-if TYPE_CHECKING:
-    from tokverify.engine.encoder import Encoder
 
 _MOST = 200
 """At most this many merges are put into texts; of more, an even sample."""

@@ -15,8 +15,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from tokverify.case import Case
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.spec import MAX_TOKENS
 from tokverify.tokenizer import (
@@ -31,10 +32,7 @@ from tokverify.tokenizer import (
     why_hidden,
 )
 
-if TYPE_CHECKING:
-    from tokverify.case import Case
-
-    ContainsControl = Callable[[str], bool]
+ContainsControl = Callable[[str], bool]
 
 
 _LATEST = 2048

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from random import Random
-from typing import TYPE_CHECKING
 
 from tokverify.case import Case
+from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.text.sequence import thin_out
 from tokverify.texts.token_text import is_filler
 from tokverify.tokenizer import Tokenizer, why_hidden
-
-if TYPE_CHECKING:
-    from tokverify.engine.encoder import Encoder
 
 SUITE = "generated"
 """The suite of all cases made here."""

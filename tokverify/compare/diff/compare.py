@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
@@ -16,6 +16,7 @@ from tokverify.compare.diff.consequences import Consequences
 from tokverify.compare.diff.pairing import Comparison, Pair, judge_pair
 from tokverify.compare.diff.parts import compare_parts
 from tokverify.compare.diff.version import Version
+from tokverify.compare.fuzz.plan import FuzzPlan
 from tokverify.compare.fuzz.trial import TrialOutcome
 from tokverify.errors import EncodeError, GoneError, UnsupportedError
 from tokverify.report.diff import (
@@ -37,9 +38,6 @@ from tokverify.texts.mode import Mode, Modes
 from tokverify.texts.sample import Sample
 from tokverify.tokenizer import Tokenizer
 from tokverify.version import __version__
-
-if TYPE_CHECKING:
-    from tokverify.compare.fuzz.plan import FuzzPlan
 
 _KINDS = {Status.MISMATCH: DifferenceKind.IDS, Status.ERROR: DifferenceKind.ERROR}
 _TOKEN_PARTS = frozenset({"tokens", "types", "scores", "added tokens"})

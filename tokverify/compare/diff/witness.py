@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from tokverify.compare.diff.version import Version
 from tokverify.engine.piece_index import index_pieces
 from tokverify.errors import EncodeError, UnsupportedError
+from tokverify.report.diff import Part, PartChange
 from tokverify.spec import split_merge, split_merges
 from tokverify.text.utf8 import from_utf8
 from tokverify.texts.batch import FAILURES, Encoded, encode_all, ids_or_none
@@ -19,10 +21,6 @@ from tokverify.texts.neighbor_text import neighbor_texts
 from tokverify.texts.sample import Sample
 from tokverify.texts.shrink import shrink
 from tokverify.tokenizer import BatchDecoding, LlamaCppDecoding, Tokenizer, pieces_of
-
-if TYPE_CHECKING:
-    from tokverify.compare.diff.version import Version
-    from tokverify.report.diff import Part, PartChange
 
 _MAX_PIECES = 2000
 """The number of changed pieces per part to build texts from."""

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.case import Case
+from tokverify.compare.fuzz.trial import Trial, TrialOutcome
 from tokverify.report.fuzz import DifferenceKind, FoundText
 from tokverify.report.run import CaseResult, Status
 from tokverify.text.visible import visible
 from tokverify.texts.alignment import compare
+from tokverify.texts.sample import Sample
 from tokverify.tokenizer import tokens_for_display
-
-if TYPE_CHECKING:
-    from tokverify.compare.fuzz.trial import Trial, TrialOutcome
-    from tokverify.texts.sample import Sample
 
 _SHOWN_IDS = 8
 _STATUS = {

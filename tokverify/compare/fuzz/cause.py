@@ -17,9 +17,9 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
 
 from tokverify.compare.fuzz.case_result import make_case_result
+from tokverify.compare.fuzz.trial import Trial, TrialOutcome
 from tokverify.report.fuzz import DecodedBytes, DifferenceKind, FoundText, FuzzCause
 from tokverify.report.run import CaseResult
 from tokverify.text.visible import visible
@@ -27,9 +27,6 @@ from tokverify.text.wording import plural
 from tokverify.texts.sample import Sample
 from tokverify.texts.shrink import shrink
 from tokverify.tokenizer import HexBytes
-
-if TYPE_CHECKING:
-    from tokverify.compare.fuzz.trial import Trial, TrialOutcome
 
 MAX_CAUSES = 100
 MAX_ALIKE = 3

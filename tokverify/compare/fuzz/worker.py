@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from tokverify.compare.fuzz.plan import FuzzPlan
 from tokverify.compare.fuzz.trial import Trial, TrialOutcome
 from tokverify.texts.generator import make_batch, select_usable
 from tokverify.texts.sample import common_vocabulary
+from tokverify.tokenizer import Tokenizer
 
-if TYPE_CHECKING:
-    from tokverify.compare.fuzz.plan import FuzzPlan
-    from tokverify.tokenizer import Tokenizer
-
-    OpenSides = Callable[[], tuple[Tokenizer, Tokenizer]]
+OpenSides = Callable[[], tuple[Tokenizer, Tokenizer]]
 
 
 class BatchResult(NamedTuple):

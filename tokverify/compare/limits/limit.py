@@ -6,15 +6,13 @@ import inspect
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
 from tokverify.errors import answer_or
 from tokverify.report.finding import Severity
 from tokverify.report.tokenizer_difference import Origin
-
-if TYPE_CHECKING:
-    from tokverify.compare.limits.sides import Sides
 
 SECTIONS = ("What llama.cpp does", "Which models", "How to live with it", "What it does not explain")
 """The sections of every limit's docstring, after the first line."""

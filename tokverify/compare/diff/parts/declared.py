@@ -6,14 +6,11 @@ import hashlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from tokverify.engine.family import Settings
 from tokverify.errors import answer_or
 from tokverify.report.diff import PartChange
 from tokverify.spec import TokenizerSpec
-
-if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
 
 _DIGITS = 16
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from tokverify.compare.diff.parts.declared import Declared
 from tokverify.engine.joined_strings import find_differing
 from tokverify.report.diff import PartChange
 from tokverify.report.run import VocabularyDifference
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.visible import visible
 from tokverify.tokenizer import Tokenizer, pieces_of
-
-if TYPE_CHECKING:
-    from tokverify.compare.diff.parts.declared import Declared
 
 _Value = TypeVar("_Value")
 
