@@ -11,16 +11,13 @@ from dataclasses import replace
 from tokverify.report.audit import AuditReport
 from tokverify.report.diagnosis import Command, Repair
 from tokverify.report.finding import Finding
-from tokverify.sources.gguf.keys import SPECIAL_IDS
+from tokverify.sources.gguf.keys import KEYS_BY_ROLE
 from tokverify.sources.stores.location import is_stored
 from tokverify.text.command_line import fill_in, fixed_name
 
 FIX = "tokverify fix MODEL -r REFERENCE -o FIXED"
 """Applies if the reference has the right types, texts, scores or merges, and cases reveal the fault."""
 
-_KEYS = dict(reversed(SPECIAL_IDS))
-ROLES_BY_KEY = {key: role for role, key in SPECIAL_IDS}
-"""GGUF key -> the role whose token it declares."""
 _REMARKS = {
     "tokverify fix": "this repairs what the shipped cases reveal; add your own with --cases",
     "gguf-new-metadata": "",
@@ -41,13 +38,13 @@ def set_pre_tokenizer(name: str) -> str:
 
 def set_special_id(role: str, id: int | None = None) -> str:
     """Return the command that sets the token of a role; without an id, the user has to fill it in."""
-    name = _KEYS[role].removeprefix("tokenizer.ggml.").removesuffix("_token_id")
+    name = KEYS_BY_ROLE[role].removeprefix("tokenizer.ggml.").removesuffix("_token_id")
     return new_metadata("--special-token-by-id", name, "ID" if id is None else str(id))
 
 
 def remove_special_id(role: str) -> str:
     """Return the command that leaves a role without a token."""
-    return new_metadata("--remove-metadata", _KEYS[role])
+    return new_metadata("--remove-metadata", KEYS_BY_ROLE[role])
 
 
 def set_flag(key: str, *, value: bool, declared: bool) -> str:
@@ -61,7 +58,7 @@ def set_flag(key: str, *, value: bool, declared: bool) -> str:
 
 def key_of(role: str) -> str:
     """Return the GGUF key that declares the token of a role."""
-    return _KEYS[role]
+    return KEYS_BY_ROLE[role]
 
 
 def add_remedies(report: AuditReport, reference: str | None) -> AuditReport:

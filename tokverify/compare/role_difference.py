@@ -19,7 +19,7 @@ from tokverify.errors import NotComparedError, answer_or
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import BLAME, Aspect, Origin, TokenizerDifference
 from tokverify.sources.config import find_displaced, find_left_out, is_role_open, special_texts
-from tokverify.sources.gguf.keys import SPECIAL_IDS
+from tokverify.sources.gguf.keys import KEYS_BY_ROLE
 from tokverify.spec import TokenType
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.token_text import is_filler, is_marker
@@ -37,7 +37,6 @@ _HARM_IF_ORDINARY = (
 _ESSENTIAL = ("bos", "eos")
 _BOS_VARIABLE = re.compile(r"\bbos_token\b")
 _EOS_VARIABLE = re.compile(r"\beos_token\b")
-_KEYS = dict(reversed(SPECIAL_IDS))
 _ORDINARY = frozenset({TokenType.NORMAL, TokenType.BYTE})
 _UNKNOWN_ENDS = GenerationEnds(frozenset(), are_all=False)
 
@@ -202,7 +201,7 @@ def _never_replaces(actual: Tokenizer) -> bool:
 
 def _role_difference(role: str, severity: Severity, message: str, ids: list[int], facts: object) -> TokenizerDifference:
     # GGUF has no key for CLS: llama.cpp calls it BOS.
-    key = _KEYS.get(role) or _KEYS[_SYNONYMS[role]]
+    key = KEYS_BY_ROLE.get(role) or KEYS_BY_ROLE[_SYNONYMS[role]]
     return make_difference(Aspect.SPECIAL_IDS, severity, message, ids, facts=facts, keys=(key,))
 
 

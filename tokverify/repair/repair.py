@@ -12,7 +12,6 @@ from tokverify.compare.blame import blamed_settings, drop_blamed, explain_blame
 from tokverify.compare.comparison import compare_cases
 from tokverify.compare.limits.explaining import explainer_of
 from tokverify.compare.opened import Opened
-from tokverify.compare.repair import ROLES_BY_KEY
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.references.location import EXPECT
@@ -28,6 +27,7 @@ from tokverify.report.fix import FINDINGS
 from tokverify.report.run import CaseResult, Report, Status, failing_differences, has_failing_case
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.gguf.declaration import Declaration
+from tokverify.sources.gguf.keys import ROLES_BY_KEY
 from tokverify.sources.stores.location import is_stored
 from tokverify.text.command_line import fill_in, fixed_name, quote_argument, quote_reference
 from tokverify.texts.target_text import is_generated

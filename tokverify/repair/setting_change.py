@@ -21,7 +21,7 @@ from tokverify.engine.settings import NAMES_THAT_STRIP
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.evidence import DecodingEvidence, Evidence
-from tokverify.sources.gguf.keys import SPECIAL_IDS
+from tokverify.sources.gguf.keys import KEYS_BY_ROLE
 from tokverify.sources.gguf.values import FIELDS
 from tokverify.sources.huggingface.telling_name import with_telling_name
 from tokverify.spec import TokenizerSpec
@@ -30,8 +30,6 @@ from tokverify.text.wording import quote
 from tokverify.tokenizer import EndListing
 
 AFFIX_FLAGS = ("add_bos", "add_eos")
-ROLES = frozenset(role for role, _ in SPECIAL_IDS)
-"""The roles that GGUF has a key for."""
 _COMMON = ("gpt-2", "llama-bpe", "qwen2", "tekken", "gpt-4o", "deepseek-v3", "default")
 COMMON_FIRST = tuple(dict.fromkeys([*_COMMON, *PRE_TOKENIZERS]))
 """The names of pre-tokenizers; of several that ids cannot tell apart, the one that most models use comes first."""
@@ -118,7 +116,7 @@ def declared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
     for role, id in sorted(evidence.facts.special_ids.items(), key=lambda item: item[0] != "eos"):
         if role == "eos" and _is_end_anyway(evidence, current.get(role), id):
             continue
-        is_assignable = id != current.get(role) and 0 <= id < len(evidence.spec.tokens) and role in ROLES
+        is_assignable = id != current.get(role) and 0 <= id < len(evidence.spec.tokens) and role in KEYS_BY_ROLE
         if is_assignable and not evidence.facts.is_contradicted(f"{role} token"):
             yield assign_role(evidence.spec, role, id, confirmed=True, pieces=evidence.facts.pieces)
 
@@ -145,7 +143,7 @@ def undeclared_special_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
     if not evidence.facts.lists_all_roles:
         return
     for role in evidence.spec.special_ids:
-        if role in ROLES and role not in evidence.facts.special_ids:
+        if role in KEYS_BY_ROLE and role not in evidence.facts.special_ids:
             yield unassign_role(role)
 
 

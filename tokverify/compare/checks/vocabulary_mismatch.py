@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tokverify.compare.piece_difference import find_piece_differences
-from tokverify.compare.repair import ROLES_BY_KEY, set_special_id
+from tokverify.compare.repair import set_special_id
 from tokverify.compare.role_difference import find_role_differences
 from tokverify.compare.rule import rule, to_finding
 from tokverify.compare.subject import NotEvaluatedError, Subject
 from tokverify.report.finding import ERROR, Finding
+from tokverify.sources.gguf.keys import ROLES_BY_KEY
 from tokverify.texts.vocabulary import compare_vocabularies
 from tokverify.tokenizer import why_hidden
 

@@ -18,7 +18,6 @@ from tokverify.compare.checks import RULES
 from tokverify.compare.comparison import compare_cases
 from tokverify.compare.limits.explaining import Explainer, explainer_of
 from tokverify.compare.opened import Opened
-from tokverify.compare.repair import ROLES_BY_KEY
 from tokverify.compare.rule import Rule
 from tokverify.compare.subject import Subject
 from tokverify.compare.template_difference import find_foreign_markers, has_other_template, is_of_base_model
@@ -505,7 +504,7 @@ def _ids_of(differences: Iterable[TokenizerDifference], *aspects: Aspect) -> set
 
 def _roles_of(differences: Iterable[TokenizerDifference]) -> set[str]:
     """Return the roles whose tokens differ; `eog` for tokens that end a generation, or should."""
-    roles = {ROLES_BY_KEY[key] for each in differences if each.aspect is Aspect.SPECIAL_IDS for key in each.keys}
+    roles = {keys.ROLES_BY_KEY[key] for each in differences if each.aspect is Aspect.SPECIAL_IDS for key in each.keys}
     ends = any(difference.aspect is Aspect.ENDS and difference.severity is not INFO for difference in differences)
     return roles | {"eog"} if ends and not roles else roles
 

@@ -17,14 +17,13 @@ from tokverify.errors import answer_or
 from tokverify.repair.probed_type_change import patches_by_probing
 from tokverify.repair.token_patch import without_padding
 from tokverify.repair.type_change import converted_types
-from tokverify.sources.gguf.keys import CHAT_TEMPLATE, SPECIAL_IDS, TYPES
+from tokverify.sources.gguf.keys import CHAT_TEMPLATE, ROLES_BY_KEY, TYPES
 from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import plural
 from tokverify.texts.token_text import is_padded
 
 _SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
 _MATCHED = (Attribute.CONTROL | Attribute.USER_DEFINED).value
-_ROLE_OF_KEY = {key: role for role, key in SPECIAL_IDS}
 _AROUND = frozenset(["bos", "eos"])
 ROLES = ("bos", "eos", "eot", "eom", "unk", "sep")
 """The roles that change prompts or end generations. Other libraries assign further ones in their own way."""
@@ -67,8 +66,8 @@ class TokenList:
 
     def declares(self, key: str) -> bool:
         """Whether the reference declares what a metadata key does, if the ids of texts cannot show it."""
-        if key in _ROLE_OF_KEY:
-            return self.settings is not None or _ROLE_OF_KEY[key] in self._roles
+        if key in ROLES_BY_KEY:
+            return self.settings is not None or ROLES_BY_KEY[key] in self._roles
         if key == TYPES:
             # Of a byte token, only what it decodes to shows the type.
             return self.settings is not None or self._facts.types is not None or bool(self._facts.token_bytes)

@@ -53,3 +53,7 @@ SPECIAL_IDS = (
     ("fim_suf", "tokenizer.ggml.suffix_token_id"),
     ("fim_mid", "tokenizer.ggml.middle_token_id"),
 )
+ROLES_BY_KEY = {key: role for role, key in SPECIAL_IDS}
+"""GGUF key -> the role whose token it declares."""
+KEYS_BY_ROLE = dict(reversed(SPECIAL_IDS))
+"""Role -> the GGUF key that declares its token; of several, the first one."""

@@ -68,8 +68,6 @@ _CODES = {
 }
 """Type of a value -> the format of `struct`."""
 
-_ROLE_KEYS = dict(reversed(keys.SPECIAL_IDS))
-
 
 def gguf_values(spec: TokenizerSpec) -> dict[str, Value]:
     """Return the values by key that declare a tokenizer, without `general.*`."""
@@ -79,7 +77,7 @@ def gguf_values(spec: TokenizerSpec) -> dict[str, Value]:
         # subtle: GGUF cannot hold an empty array, and llama.cpp needs no key for one.
         if value is not None and not (isinstance(value, list | bytes) and not value):
             values[key] = make(value)
-    values |= {_ROLE_KEYS[role]: Value(ValueType.UINT32, id) for role, id in spec.special_ids.items()}
+    values |= {keys.KEYS_BY_ROLE[role]: Value(ValueType.UINT32, id) for role, id in spec.special_ids.items()}
     return values | _templates(spec)
 
 
@@ -114,7 +112,7 @@ def _changed_roles(old: TokenizerSpec, new: TokenizerSpec) -> dict[str, Value | 
     changes: dict[str, Value | None] = {}
     for role, key in keys.SPECIAL_IDS:
         before, after = old.special_ids.get(role), new.special_ids.get(role)
-        is_written = after is not None and key == _ROLE_KEYS[role]
+        is_written = after is not None and key == keys.KEYS_BY_ROLE[role]
         if before != after and (is_written or before is not None):
             changes[key] = Value(ValueType.UINT32, after) if is_written else None
     return changes
