@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from weakref import WeakKeyDictionary
@@ -14,7 +14,7 @@ from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.probe import Observed, ProbedTokens, probe_tokens
-from tokverify.repair.token_patch import TokenPatch, kind_of, set_type, types_of
+from tokverify.repair.token_patch import TokenPatch, kind_of, set_type, set_types, types_of
 from tokverify.repair.type_change import converted_types, type_effect
 from tokverify.spec import TokenizerSpec, TokenType, to_types
 from tokverify.texts.unmade_token import lost_merges
@@ -40,8 +40,7 @@ _MATCHED = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED, TokenType.UNKNO
 
 def probed_types(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Set the types that probing the reference reveals, of all tokens rather than of those in failing texts."""
-    patches = patches_by_probing(evidence.facts, evidence.spec)
-    changes = _set_types(evidence.spec, {id: patch.type or 0 for id, patch in patches.items()})
+    changes = set_types(evidence.spec, patches_by_probing(evidence.facts, evidence.spec), cost.TYPES)
     if len(changes) > 1:
         yield replace(reduce(TokenizerChange.then, changes), kind="types", cost=cost.SEVERAL_TYPES)
     yield from changes
@@ -63,16 +62,8 @@ def extended_by_probing(change: TokenizerChange, spec: TokenizerSpec, facts: Ope
     revealed = {id: type for id, type in probed.items() if type and (kind_of(spec.tokens[id]), before[id]) in alike}
     if revealed.items() <= changed.items():
         return None
-    changes = _set_types(spec, dict(sorted((changed | revealed).items())))
-    return replace(reduce(TokenizerChange.then, changes), kind="types")
-
-
-def _set_types(spec: TokenizerSpec, types: Mapping[int, int]) -> list[TokenizerChange]:
-    """Return a change for each type, which sets it for the tokens that should have it."""
-    groups: dict[int, dict[int, TokenPatch]] = {}
-    for id, type in types.items():
-        groups.setdefault(type, {})[id] = TokenPatch(type=type)
-    return [set_type(spec, group, TokenType(type), cost.TYPES) for type, group in groups.items()]
+    patches = {id: TokenPatch(type=type) for id, type in sorted((changed | revealed).items())}
+    return replace(reduce(TokenizerChange.then, set_types(spec, patches, cost.TYPES)), kind="types")
 
 
 def _undecided_types(evidence: Evidence) -> Iterator[TokenizerChange]:

@@ -123,6 +123,19 @@ def set_type(spec: TokenizerSpec, patches: Patches, type: TokenType, cost: float
     return patch_tokens(patches, "types", describe_type(spec, patches, type), cost)
 
 
+def group_by_type(patches: Patches) -> dict[TokenType, dict[int, TokenPatch]]:
+    """Return patches by the type that they set, in the order in which the types come first."""
+    groups: dict[TokenType, dict[int, TokenPatch]] = {}
+    for id, patch in patches.items():
+        groups.setdefault(TokenType(patch.type or 0), {})[id] = patch
+    return groups
+
+
+def set_types(spec: TokenizerSpec, patches: Patches, cost: float) -> list[TokenizerChange]:
+    """Return a change for each type that patches set."""
+    return [set_type(spec, group, type, cost) for type, group in group_by_type(patches).items()]
+
+
 def describe_type(spec: TokenizerSpec, ids: Collection[int], type: TokenType) -> str:
     """Describe the change that sets a type."""
     return f"setting the type of {name_tokens_and_kinds(ids, spec)} to {type.name}"

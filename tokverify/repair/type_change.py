@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from tokverify.compare.marker_type import find_marker_types
 from tokverify.compare.opened import Opened
@@ -21,9 +21,11 @@ from tokverify.repair.token_patch import (
     TokenPatch,
     depends_on_types,
     describe_type,
+    group_by_type,
     kind_of,
     patch_tokens,
     set_type,
+    set_types,
     types_of,
 )
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type, to_types
@@ -42,28 +44,27 @@ def types(evidence: Evidence) -> Iterator[TokenizerChange]:
         yield from _all_types(evidence)
     spec, declared = evidence.spec, _differing_types(evidence)
     patches = _observed_types(evidence) if declared is None else declared
-    groups: dict[TokenType, dict[int, TokenPatch]] = {}
-    for id, patch in patches.items():
-        groups.setdefault(TokenType(patch.type or 0), {})[id] = patch
+    groups = group_by_type(patches)
     for type, group in groups.items():
         yield from _group_changes(spec, type, group, with_similar=declared is None)
     yield from _plain(evidence)
     yield from _bytes(evidence)
+    yield from _set_at_once(spec, groups)
+
+
+def _set_at_once(spec: TokenizerSpec, groups: Mapping[TokenType, Patches]) -> Iterator[TokenizerChange]:
+    """Set the types of several groups, if there are several."""
     if len(groups) > 1:
         parts = [describe_type(spec, group, type) for type, group in groups.items()]
-        yield patch_tokens(patches, "types", " and ".join(parts), cost.SEVERAL_TYPES)
+        yield patch_tokens(_merge(groups.values()), "types", " and ".join(parts), cost.SEVERAL_TYPES)
 
 
 def declared_types(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Set all types that have another effect in the reference."""
     if evidence.spec.types is None:
         yield from _all_types(evidence)
-        return
-    groups: dict[TokenType, dict[int, TokenPatch]] = {}
-    for id, patch in (_declared_differences(evidence) or {}).items():
-        groups.setdefault(TokenType(patch.type or 0), {})[id] = patch
-    for type, group in groups.items():
-        yield set_type(evidence.spec, group, type, cost.TYPES)
+    else:
+        yield from set_types(evidence.spec, _declared_differences(evidence) or {}, cost.TYPES)
 
 
 def _declared_differences(evidence: Evidence) -> dict[int, TokenPatch] | None:
@@ -166,9 +167,7 @@ def _bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
     found = {type: group for type, group in groups.items() if group}
     for type, group in found.items():
         yield set_type(spec, group, type, cost.CONVENTIONAL_TYPES)
-    if len(found) > 1:
-        parts = [describe_type(spec, group, type) for type, group in found.items()]
-        yield patch_tokens(_merge(found.values()), "types", " and ".join(parts), cost.SEVERAL_TYPES)
+    yield from _set_at_once(spec, found)
 
 
 def _by_kind(spec: TokenizerSpec, patches: Patches) -> Iterator[Patches]:

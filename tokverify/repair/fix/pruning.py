@@ -18,8 +18,8 @@ from tokverify.engine.joined_strings import find_differing
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.fix.measure import OF_TEXTS, Measure, Measuring
-from tokverify.repair.token_patch import TokenPatch, set_type, types_of
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.repair.token_patch import TokenPatch, set_types, types_of
+from tokverify.spec import TokenizerSpec
 from tokverify.text.sequence import pack, thin_out
 from tokverify.text.utf8 import from_utf8
 from tokverify.texts.frame import CHARACTERS
@@ -68,11 +68,7 @@ def set_types_once(parts: list[TokenizerChange], spec: TokenizerSpec) -> list[To
     changed = [id for id in find_differing(types_of(spec), types_of(whole)) if id < len(spec.tokens)]
     if count <= len(changed):
         return parts
-    groups: dict[int, dict[int, TokenPatch]] = {}
-    for id in changed:
-        type = types_of(whole)[id]
-        groups.setdefault(type, {})[id] = TokenPatch(type=type)
-    joined = [set_type(spec, patches, TokenType(type), cost.TYPES) for type, patches in groups.items()]
+    joined = set_types(spec, {id: TokenPatch(type=types_of(whole)[id]) for id in changed}, cost.TYPES)
     joined += [part for part in parts if part.kind != "types"]
     return joined if _apply(joined, spec) == whole else parts
 
