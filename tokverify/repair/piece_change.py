@@ -17,6 +17,7 @@ from tokverify.errors import answer_or
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.evidence import Evidence
+from tokverify.repair.probe.vocabulary import BYTES, find_byte_run
 from tokverify.repair.spelling import RESPELLINGS, Respelling, spell_token
 from tokverify.repair.token_patch import (
     TokenPatch,
@@ -30,7 +31,6 @@ from tokverify.text.wording import plural, quote
 from tokverify.texts.token_text import is_filler
 
 _NOT_ASCII = 0x80
-_BYTES = 0x100
 _AS_THERE = "as in the reference"
 _REPRESENT_NOTHING = frozenset({TokenType.UNUSED, TokenType.UNDEFINED})
 
@@ -197,21 +197,15 @@ def _lost_bytes_of_run(spec: TokenizerSpec, expected_bytes: Sequence[bytes]) -> 
 
     As llama.cpp refuses a file without all of them, those with another type are included.
     """
-    start = _find_byte_run(expected_bytes)
-    if start is None or start + _BYTES > len(spec.tokens):
+    start = find_byte_run(expected_bytes)
+    if start is None or start + BYTES > len(spec.tokens):
         return {}
     types = types_of(spec)
-    right = {start + value: _byte_piece(bytes([value])) for value in range(_BYTES)}
+    right = {start + value: _byte_piece(bytes([value])) for value in range(BYTES)}
     if all(spec.tokens[id] == text for id, text in right.items()):
         return {}
     wrong = {id for id, text in right.items() if (spec.tokens[id], types[id]) != (text, TokenType.BYTE)}
     return {id: TokenPatch(right[id], TokenType.BYTE) for id in sorted(wrong)}
-
-
-def _find_byte_run(expected_bytes: Sequence[bytes]) -> int | None:
-    run = [bytes([value]) for value in range(_BYTES)]
-    starts = (id for id, data in enumerate(expected_bytes) if data == run[0])
-    return next((start for start in starts if list(expected_bytes[start : start + _BYTES]) == run), None)
 
 
 def _byte_piece(data: bytes) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.repair.probe.matching import Matches, find_matches, find_singles, find_user_defined_runs, find_whole
-from tokverify.repair.probe.vocabulary import BYTES, Vocabulary, read_vocabulary
+from tokverify.repair.probe.vocabulary import BYTES, Vocabulary, find_byte_run, read_vocabulary
 from tokverify.spec import AddedToken, TokenizerSpec, TokenType, ids_of_type
 from tokverify.texts.batch import Queries
 from tokverify.texts.frame import FRAMES
@@ -139,20 +139,11 @@ def find_byte_tokens(queries: Queries, vocabulary: Vocabulary) -> Mapping[int, i
         pieces = enumerate(vocabulary.pieces)
         matches = ((id, BYTE_PIECE.fullmatch(piece)) for id, piece in pieces if piece.startswith("<0x"))
         return {id: int(match[1], 16) for id, match in matches if match}
-    run = _find_run(vocabulary)
+    run = find_byte_run(vocabulary.token_bytes)
     doubles = [byte for byte in range(0x21, 0x7F) if len(vocabulary.ids_of.get(bytes([byte]), ())) > 1]
     if not doubles:
         return {}
     return {run + byte: byte for byte in range(BYTES)} if run is not None else _find_unused(queries, vocabulary)
-
-
-def _find_run(vocabulary: Vocabulary) -> int | None:
-    """Return the first of 256 consecutive ids that represent the bytes in order."""
-    all_bytes = [bytes([byte]) for byte in range(BYTES)]
-    for start in vocabulary.ids_of.get(b"\0", ()):
-        if list(vocabulary.token_bytes[start : start + BYTES]) == all_bytes:
-            return start
-    return None
 
 
 def _find_unused(queries: Queries, vocabulary: Vocabulary) -> dict[int, int]:

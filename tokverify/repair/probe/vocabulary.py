@@ -65,6 +65,13 @@ def _spelling(piece: str, data: bytes) -> str:
     return "byte level" if from_byte_level(piece) == data else "other"
 
 
+def find_byte_run(token_bytes: Sequence[bytes]) -> int | None:
+    """Return the first of 256 consecutive ids that represent the bytes in order."""
+    run = [bytes([value]) for value in range(BYTES)]
+    starts = (id for id, data in enumerate(token_bytes) if data == run[0])
+    return next((start for start in starts if list(token_bytes[start : start + BYTES]) == run), None)
+
+
 def read_vocabulary(tokenizer: Tokenizer, stored: Sequence[str] | None = None) -> Vocabulary:
     """Ask a tokenizer for the bytes of all its tokens, and for its stored strings unless they are given.
 
