@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from tokverify.compare.limits import LIMITS
+from tokverify.compare.limits.sides import Sides
 from tokverify.repair import (
     added_token_change,
     array_change,
     convention_change,
+    cost,
     decoding_change,
     extra_token_change,
-    limit_change,
     move_change,
     piece_change,
     probed_type_change,
@@ -20,6 +22,27 @@ from tokverify.repair import (
 )
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.evidence import DecodingEvidence, Evidence
+
+
+def limits(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Do what llama.cpp does not, one thing at a time, to be combined with a change to the file.
+
+    GGUF cannot express it, and a case that limits alone explain is not searched for at all.
+    """
+    if evidence.encoder is None or not evidence.encoder.settings.family.in_llama_cpp:
+        return
+    sides = Sides(evidence.encoder, evidence.facts)
+    texts = [each.as_text() for each in evidence.targets]
+    for limit in LIMITS.values():
+        for found in limit.find(sides):
+            if any(map(found.applies_to, texts)):
+                yield TokenizerChange(
+                    kind=limit.name,
+                    sentence=found.sentence,
+                    cost=cost.discount(cost.RUNTIME, confirmed=not found.is_guess),
+                    deviation=found.deviation,
+                )
+
 
 COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] = {
     "surplus values": array_change.surplus_values,
@@ -51,7 +74,7 @@ COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] =
     "conventional scores": convention_change.scores,
     "conventional charsmap": convention_change.charsmaps,
     "probed types": probed_type_change.probed_types,
-    "limits": limit_change.limits,
+    "limits": limits,
 }
 """The functions that derive changes to try from the evidence, if ids differ. A new kind is one function and one row."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
@@ -15,7 +15,7 @@ from tokverify.compare.repair import set_pre_tokenizer as pre_tokenizer_command
 from tokverify.compare.role_difference import both_end
 from tokverify.engine.build import known_since
 from tokverify.engine.families import find_family
-from tokverify.engine.family import Affixes
+from tokverify.engine.family import Affixes, Settings
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
 from tokverify.engine.settings import NAMES_THAT_STRIP
 from tokverify.repair import cost
@@ -42,9 +42,7 @@ def flags(evidence: Evidence) -> Iterator[TokenizerChange]:
     if evidence.encoder is None:
         return
     settings = evidence.encoder.settings
-    for name in settings.family.flags:
-        if not is_in_doubt(evidence, name):
-            yield _flag(evidence, name, value=not getattr(settings, name))
+    yield from _toggle(evidence, settings, settings.family.flags)
     if evidence.adds_special:
         yield from affix_flags(evidence)
 
@@ -52,9 +50,12 @@ def flags(evidence: Evidence) -> Iterator[TokenizerChange]:
 def affix_flags(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Toggle the flags for BOS and EOS."""
     settings = evidence.encoder.settings if evidence.encoder else None
-    if settings is None or settings.family.affixes is not Affixes.BY_FLAG:
-        return
-    for name in AFFIX_FLAGS:
+    if settings and settings.family.affixes is Affixes.BY_FLAG:
+        yield from _toggle(evidence, settings, AFFIX_FLAGS)
+
+
+def _toggle(evidence: Evidence, settings: Settings, names: Iterable[str]) -> Iterator[TokenizerChange]:
+    for name in names:
         if not is_in_doubt(evidence, name):
             yield _flag(evidence, name, value=not getattr(settings, name))
 
