@@ -152,12 +152,11 @@ def compare_beyond_texts(
     return replace(report, differences=tuple(sort_by_severity(differences)), not_compared=tuple(compared.not_compared))
 
 
-def compare_cases(  # noqa: PLR0913 - as for `comparison_of`
+def compare_cases(
     actual: Tokenizer,
     expected: Tokenizer | None,
     cases: Iterable[Case],
     known: Known | None = None,
-    sides: tuple[Side, Side] | None = None,
     *,
     decodes: bool = True,
 ) -> tuple[CaseResult, ...]:
@@ -168,11 +167,10 @@ def compare_cases(  # noqa: PLR0913 - as for `comparison_of`
         expected: The reference; None to compare with what each case itself expects.
         cases: The cases.
         known: What the reference is known to answer. Pass the same one to compare several tokenizers with it.
-        sides: The names of the two.
         decodes: Whether to compare what both sides decode the expected ids to, too.
     """
     cases = list(cases)
-    sides = sides or (side_of(actual), side_of(expected) if expected else expect_side(cases))
+    sides = (side_of(actual), side_of(expected) if expected else expect_side(cases))
     comparison = comparison_of(actual, expected, sides, aligns=False, decodes=decodes, known=known)
     return tuple(comparison.results(cases, count=max(TOGETHER, len(cases))))
 

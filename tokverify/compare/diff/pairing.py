@@ -101,8 +101,7 @@ class Pair:
 
     def encode_cases(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
         """Return the ids of each case that both encode."""
-        sides = self.b.side, self.a.side
-        results = compare_cases(self.b.tokenizer, self.a.tokenizer, self.cases, sides=sides)
+        results = compare_cases(self.b.tokenizer, self.a.tokenizer, self.cases)
         return [(result.expected, result.actual) for result in results if result.expected and result.actual]
 
     def consequence(self, level: Level) -> Consequence:

@@ -242,13 +242,14 @@ def conflict_texts(changes: Iterable[PartChange], old: Version, new: Version) ->
     named = [split_merge(merge) for change in changes for merge in _name_merges(change)]
     changed = [merge for merge in dict.fromkeys(named) if merge in every]
     by_left, by_right = _index_merges(every)
-    texts = _Texts(new)
+    known = index_pieces(pieces_of(new.tokenizer))
     for merge in changed[:: len(changed) // _MAX_MERGES + 1]:
         left, right = merge
         rivals = [(rival, (*merge, rival[1])) for rival in by_left[right]]
         rivals += [(rival, (rival[0], *merge)) for rival in by_right[left]]
         competing = (pieces for rival, pieces in rivals if _is_reordered(merge, rival, before, after))
-        yield from filter(None, map(texts.join, islice(competing, _MAX_RIVALS)))
+        texts = (_join(pieces, new.tokenizer, known) for pieces in islice(competing, _MAX_RIVALS))
+        yield from filter(None, texts)
 
 
 def _rank(merges: Iterable[str]) -> dict[_Merge, float]:
@@ -277,15 +278,8 @@ def _is_reordered(merge: _Merge, rival: _Merge, before: _Ranks, after: _Ranks) -
     return was_first != is_first
 
 
-class _Texts:
-    """The texts of sequences of pieces."""
-
-    def __init__(self, version: Version) -> None:
-        self._tokenizer = version.tokenizer
-        self._ids = index_pieces(pieces_of(version.tokenizer))
-
-    def join(self, pieces: Iterable[str]) -> str:
-        """Return the text of the pieces; empty if one is not a token, or together they are not whole characters."""
-        ids = [self._ids.get(piece) for piece in pieces]
-        data = b"".join(b"" if id is None else self._tokenizer.token_bytes(id) for id in ids)
-        return "" if None in ids else from_utf8(data) or ""
+def _join(pieces: Iterable[str], tokenizer: Tokenizer, known: Mapping[str, int]) -> str:
+    """Return the text of pieces; empty if one is not a token, or together they are not whole characters."""
+    ids = [known.get(piece) for piece in pieces]
+    data = b"".join(b"" if id is None else tokenizer.token_bytes(id) for id in ids)
+    return "" if None in ids else from_utf8(data) or ""

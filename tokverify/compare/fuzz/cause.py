@@ -91,10 +91,6 @@ class _Known:
     shape: str
     categories: str
 
-    @classmethod
-    def of(cls, minimal: TrialOutcome) -> _Known:
-        return cls(minimal, _shape(minimal), _by_category(minimal.sample.text))
-
 
 class Causes:
     """Groups outcomes of a trial by cause; the first sample added represents its cause.
@@ -190,7 +186,7 @@ class Causes:
         self._alike[shape] += 1
         if self._alike[shape] > MAX_ALIKE or len(self._found) >= MAX_CAUSES:
             return None
-        self._known.append(_Known.of(minimal))
+        self._known.append(_Known(minimal, shape, _by_category(minimal.sample.text)))
         result = make_case_result(minimal, self._trial, suite="found", tags=("fuzz", generator))
         self._found.append(Cause(minimal, result, found, generator, strings=0))
         return len(self._found) - 1

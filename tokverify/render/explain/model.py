@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import Protocol
+from typing import TypeAlias
 
 from rich.console import Group, JustifyMethod, RenderableType
 from rich.text import Text
@@ -71,8 +71,7 @@ _MAX_WORDS = 12
 _MAX_PARTS = 20
 
 
-class _Drawer(Protocol):
-    def __call__(self, stretch: Stretch, items: Sequence[WordGroup | Fold], detail: Detail, /) -> RenderableType: ...
+_Drawer: TypeAlias = Callable[[Stretch, Sequence[WordGroup | Fold], Detail], RenderableType]
 
 
 def legends(explained: Explanation) -> Iterator[Text]:
