@@ -578,6 +578,36 @@ def test_many_added_tokens_after_our_last_one_show_another_model_unless_somethin
 
 
 @pytest.mark.parametrize(
+    ("count", "ours", "theirs", "expected"),
+    [
+        (3, "x", "{{ '<|b0|>' }}", True),
+        (2, "x", "{{ '<|b0|>' }}", False),
+        (3, "{{ '<|b0|>' }}{{ '<|a|>' }}", "x", False),
+        (3, "x", "x", False),
+        (3, None, "x", False),
+    ],
+)
+def test_some_added_tokens_of_a_reference_beside_another_chat_template_show_a_sibling(
+    count: int, ours: str | None, theirs: str, expected: bool
+):
+    spec = bpe_spec((), {"<|a|>": CONTROL}, chat_template=ours)
+    more = {f"<|b{index}|>": CONTROL for index in range(count)}
+    found = find_other_model(spec, Opened(Encoder(bpe_spec((), {"<|a|>": CONTROL, **more}, chat_template=theirs))))
+    assert (f"it has {count} more added tokens after the last one here" in found) is expected
+    assert bool(found) is expected
+
+
+@pytest.mark.parametrize(("words", "added", "expected"), [(120, 2, True), (120, 1, False), (20, 2, False)])
+def test_added_tokens_that_come_after_many_more_words_show_an_extended_vocabulary(
+    words: int, added: int, expected: bool
+):
+    markers = dict.fromkeys(("<|a|>", "<|b|>")[:added], CONTROL)
+    spec = bpe_spec((), markers)
+    reference = bpe_spec((), {**{f"word{index}": 1 for index in range(words)}, **markers})
+    assert (f"it has {words} tokens more" in find_other_model(spec, Opened(Encoder(reference)))) is expected
+
+
+@pytest.mark.parametrize(
     ("count", "size", "template", "expected"),
     [
         (3, 257, "", True),

@@ -118,10 +118,35 @@ def states_fewer(spec: TokenizerSpec, facts: Opened) -> str:
 def has_more_at_end(spec: TokenizerSpec, facts: Opened) -> str:
     """Find added tokens of the reference after the last one here, if they are more than a fault removes.
 
-    That is another model with the same words, as CodeGen 2 beside Phi-2, unless something speaks for a cut.
+    That is another model with the same words, as CodeGen 2 beside Phi-2, unless something speaks for a cut. Fewer are
+    enough beside another chat template, as those of Qwen3 beside Qwen2.5.
     """
     ids = _more_added(spec, facts)
-    return f"{_describe_more(ids, facts)}, and nothing here points to them" if len(ids) >= _MANY else ""
+    if len(ids) >= _MANY:
+        return f"{_describe_more(ids, facts)}, and nothing here points to them"
+    if len(ids) >= _FEW and spec.chat_template and has_other_template(spec, facts.chat_templates):
+        return f"{_describe_more(ids, facts)}, and another chat template; the one here writes none of them"
+    return ""
+
+
+def has_moved_beyond(spec: TokenizerSpec, facts: Opened) -> str:
+    """Find added tokens here that the reference has beyond the last id here, after many more tokens.
+
+    In GLM-4.7, the added tokens of GLM-4 come after 3,500 more words. A file that lost so many tokens would have lost
+    these, too.
+    """
+    size, reference = len(spec.tokens), tokens_of(facts)
+    if len(reference) - size < _MANY:
+        return ""
+    types, beyond = types_of(spec), set(reference[size:])
+    ids = [
+        id
+        for id in find_changed(spec.tokens, reference)
+        if types[id] in ADDED_TYPES and spec.tokens[id] in beyond and not is_filler(spec.tokens[id])
+    ]
+    if len(ids) < _PAIR:
+        return ""
+    return f"it has {len(reference) - size:,} tokens more, and {list_tokens(ids, spec.tokens)} here among them"
 
 
 def has_more_than_stated(declaration: Declaration, facts: Opened) -> str:
@@ -148,8 +173,8 @@ def _more_added(spec: TokenizerSpec, facts: Opened) -> Sequence[int]:
         return ()
     types = types_of(facts.spec)
     roles = [*spec.special_ids.values(), *facts.special_ids.values()]
-    templates = map(read_template, filter(None, (spec.chat_template, facts.chat_template)))
-    written = {text for template in templates for text in (*template.strong, *template.weak)}
+    template = read_template(spec.chat_template or facts.chat_template or "")
+    written = {*template.strong, *template.weak}
     is_cut = (
         spec.embedding_rows not in {None, size}
         or any(id >= size for id in roles)
