@@ -540,6 +540,7 @@ def test_some_tokens_after_the_last_one_and_another_name_of_bos_or_eos_show_a_si
         ("<|code_{}|>", 22, True),
         ("<|code_{}|>", 3, True),
         ("### End {}", 3, True),
+        ("{1}", 3, True),
         # A fault adds two, or those that there are already, and padding stands for nothing.
         ("<|code_{}|>", 2, False),
         ("<|a|>", 22, False),
@@ -548,7 +549,13 @@ def test_some_tokens_after_the_last_one_and_another_name_of_bos_or_eos_show_a_si
     ],
 )
 def test_some_added_tokens_after_the_last_one_show_a_later_version(text: str, count: int, expected: bool):
-    spec = bpe_spec((), {"<|a|>": CONTROL, **{text.format(index): CONTROL for index in range(count)}})
+    spec = bpe_spec(
+        (),
+        {
+            "<|a|>": CONTROL,
+            **{text.format(index, chr(0x3B1 + index)): CONTROL for index in range(count)},
+        },
+    )
     found = find_other_model(spec, Opened(Encoder(bpe_spec((), {"<|a|>": CONTROL}))))
     assert (f"it lacks the last {count} tokens here" in found) is expected
 

@@ -76,8 +76,9 @@ def lacks_at_end(spec: TokenizerSpec, facts: Opened) -> str:
         if (has_pieces if types[id] not in ADDED_TYPES else facts.lists_all_tokens)
         if spec.tokens[id] not in known and not is_filler(spec.tokens[id].strip(MARKS))
     ]
-    # Plain words are added by mistake, too; `### End` is none.
-    added = {text for id in ids if types[id] in ADDED_TYPES and not (text := spec.tokens[id]).isalnum()}
+    # Plain words are added by mistake, too; `### End` is none, nor are the letters that DeepSeek LLM has added.
+    texts = {spec.tokens[id] for id in ids if types[id] in ADDED_TYPES}
+    added = {text for text in texts if len(text) == 1 or not text.isalnum()}
     added.difference_update(ROLES_BY_NAME)
     few = _PAIR if spec.chat_template and has_other_template(spec, facts.chat_templates) else _FEW
     least = few if len(added) >= few else _SEVERAL if facts.spec and _has_other_ends(spec, facts.spec) else _MANY
