@@ -594,10 +594,12 @@ def test_many_added_tokens_after_our_last_one_show_another_model_unless_somethin
         (3, None, "x", False),
     ],
 )
+@pytest.mark.parametrize("padding", [0, 5])
 def test_some_added_tokens_of_a_reference_beside_another_chat_template_show_a_sibling(
-    count: int, ours: str | None, theirs: str, expected: bool
+    count: int, ours: str | None, theirs: str, expected: bool, padding: int
 ):
-    spec = bpe_spec((), {"<|a|>": CONTROL}, chat_template=ours)
+    padded = {f"[PAD{257 + index}]": TokenType.UNUSED for index in range(padding)}
+    spec = bpe_spec((), {"<|a|>": CONTROL, **padded}, chat_template=ours)
     more = {f"<|b{index}|>": CONTROL for index in range(count)}
     found = find_other_model(spec, Opened(Encoder(bpe_spec((), {"<|a|>": CONTROL, **more}, chat_template=theirs))))
     assert (f"it has {count} more added tokens after the last one here" in found) is expected

@@ -120,10 +120,10 @@ def has_more_at_end(spec: TokenizerSpec, facts: Opened) -> str:
     """Find added tokens of the reference after the last one here, if they are more than a fault removes.
 
     That is another model with the same words, as CodeGen 2 beside Phi-2, unless something speaks for a cut. Fewer are
-    enough beside another chat template, as those of Qwen3 beside Qwen2.5.
+    enough beside another chat template, as those of MiniCPM beside Qwen3, where the file may have padding.
     """
     ids = _more_added(spec, facts)
-    if len(ids) >= _MANY:
+    if len(ids) >= _MANY and not is_filler(spec.tokens[-1]):
         return f"{_describe_more(ids, facts)}, and nothing here points to them"
     if len(ids) >= _FEW and spec.chat_template and has_other_template(spec, facts.chat_templates):
         return f"{_describe_more(ids, facts)}, and another chat template; the one here writes none of them"
@@ -154,7 +154,7 @@ def has_more_than_stated(declaration: Declaration, facts: Opened) -> str:
     """Find some such tokens if the model says that it has as many tokens as there are here, as Pythia beside NeoX."""
     ids = _more_added(declaration.spec, facts)
     size = declaration.vocab_size
-    if len(ids) < _FEW or size != len(declaration.spec.tokens):
+    if len(ids) < _FEW or size != len(declaration.spec.tokens) or is_filler(declaration.spec.tokens[-1]):
         return ""
     return f"{_describe_more(ids, facts)}, and the model's {VOCAB_SIZE} is {size:,}, as many as there are here"
 
@@ -164,20 +164,23 @@ def _describe_more(ids: Sequence[int], facts: Opened) -> str:
 
 
 def _more_added(spec: TokenizerSpec, facts: Opened) -> Sequence[int]:
-    """Return the added tokens of the reference after the last one here; none if something speaks for a cut.
+    """Return the added tokens of the reference after the last one here but padding; none if something speaks for a cut.
 
     That is other tokens that differ, more embeddings, or merges, roles or a chat template that need tokens beyond the
     end.
     """
     size, reference = len(spec.tokens), tokens_of(facts)
-    if facts.spec is None or len(reference) <= size or find_changed(spec.tokens, reference):
+    while size and is_filler(spec.tokens[size - 1]):
+        size -= 1
+    differing = find_changed(spec.tokens, reference)
+    if facts.spec is None or len(reference) <= size or (differing and differing[0] < size):
         return ()
     types = types_of(facts.spec)
     roles = [*spec.special_ids.values(), *facts.special_ids.values()]
     template = read_template(spec.chat_template or facts.chat_template or "")
     written = {*template.strong, *template.weak}
     is_cut = (
-        spec.embedding_rows not in {None, size}
+        spec.embedding_rows not in {None, len(spec.tokens)}
         or any(id >= size for id in roles)
         or not written.isdisjoint(reference[size:])
         or bool(spec.merges and find_unmade(spec.merges, index_pieces(spec.tokens)) is None)
