@@ -346,10 +346,11 @@ def test_an_end_that_only_the_model_configuration_names_is_a_fault_of_the_refere
     assert any(kind.startswith("eot") for kind in kinds) is (origin is Origin.UNKNOWN)
 
 
-def template_processing(before: str, after: str, spec: TokenizerSpec) -> dict[str, object]:
-    ids = {text: {"id": text, "ids": [spec.tokens.index(text)], "tokens": [text]} for text in (before, after)}
-    first, last = ({"SpecialToken": {"id": text, "type_id": 0}} for text in (before, after))
-    single = [first, {"Sequence": {"id": "A", "type_id": 0}}, last]
+def template_processing(before: str, after: str | None, spec: TokenizerSpec) -> dict[str, object]:
+    texts = [text for text in (before, after) if text]
+    ids = {text: {"id": text, "ids": [spec.tokens.index(text)], "tokens": [text]} for text in texts}
+    first, *last = ({"SpecialToken": {"id": text, "type_id": 0}} for text in texts)
+    single = [first, {"Sequence": {"id": "A", "type_id": 0}}, *last]
     return {"type": "TemplateProcessing", "single": single, "pair": single, "special_tokens": ids}
 
 
@@ -360,6 +361,8 @@ def template_processing(before: str, after: str, spec: TokenizerSpec) -> dict[st
         pytest.param(("</s>", "<s>"), {}, {"add_bos": False}, Origin.UNKNOWN, id="exchanged-beside-none"),
         pytest.param(("<s>", "</s>"), OTHERS, {"add_bos": False}, Origin.REFERENCE, id="of-another-model"),
         pytest.param(("<s>", "</s>"), OTHERS | {"cls_token": "<s>"}, {"add_bos": False}, Origin.UNKNOWN, id="named"),
+        # The configuration can be the one that is wrong, as of a fine-tuned Llama 3 with `<|endoftext|>` for BOS.
+        pytest.param(("<s>", None), OTHERS, {"add_bos": False}, Origin.UNKNOWN, id="one-of-another-model"),
     ],
 )
 def test_tokens_around_a_text_with_the_names_of_others_are_a_fault_of_the_reference(

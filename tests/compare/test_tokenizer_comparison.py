@@ -544,7 +544,7 @@ class Prompted(FakeTokenizer):
 
 
 @pytest.mark.parametrize(("make", "severity"), [(spm_spec, WARNING), (unigram_spec, ERROR)])
-def test_an_unknown_token_that_llama_cpp_makes_of_no_text_does_not_fail(make, severity):
+def test_another_unknown_token_fails_only_if_texts_are_encoded_as_it(make, severity):
     right = make({"a": -1.0, "b": -2.0})
     first, other = (replace(right, special_ids={"bos": 1, "eos": 2, "unk": id}) for id in (0, 3))
     (found,) = differences(Encoder(first), Encoder(other), Aspect.SPECIAL_IDS)

@@ -587,11 +587,12 @@ def test_many_added_tokens_after_our_last_one_show_another_model_unless_somethin
 @pytest.mark.parametrize(
     ("count", "ours", "theirs", "expected"),
     [
-        (3, "x", "{{ '<|b0|>' }}", True),
-        (2, "x", "{{ '<|b0|>' }}", False),
-        (3, "{{ '<|b0|>' }}{{ '<|a|>' }}", "x", False),
-        (3, "x", "x", False),
-        (3, None, "x", False),
+        pytest.param(3, "x", "y", True, id="another-template"),
+        pytest.param(2, "x", "y", False, id="too-few"),
+        pytest.param(3, "{{ '<|b0|>' }}{{ '<|a|>' }}", "x", False, id="the-template-here-writes-one"),
+        pytest.param(3, "x", "{{ '<|b0|>' }}{{ '<|a|>' }}", False, id="the-other-template-writes-one"),
+        pytest.param(3, "x", "x", False, id="same-template"),
+        pytest.param(3, None, "x", False, id="no-template"),
     ],
 )
 @pytest.mark.parametrize("padding", [0, 5])
@@ -606,14 +607,23 @@ def test_some_added_tokens_of_a_reference_beside_another_chat_template_show_a_si
     assert bool(found) is expected
 
 
-@pytest.mark.parametrize(("words", "added", "expected"), [(120, 2, True), (120, 1, False), (20, 2, False)])
+@pytest.mark.parametrize(
+    ("words", "added", "rows", "expected"),
+    [
+        pytest.param(120, 2, None, True, id="many-words"),
+        pytest.param(120, 2, 258, True, id="no-embeddings-for-them"),
+        pytest.param(120, 2, 378, False, id="embeddings-for-them"),
+        pytest.param(120, 1, None, False, id="one-marker"),
+        pytest.param(20, 2, None, False, id="few-words"),
+    ],
+)
 def test_added_tokens_that_come_after_many_more_words_show_an_extended_vocabulary(
-    words: int, added: int, expected: bool
+    words: int, added: int, rows: int | None, expected: bool
 ):
     markers = dict.fromkeys(("<|a|>", "<|b|>")[:added], CONTROL)
-    spec = bpe_spec((), markers)
+    spec = replace(bpe_spec((), markers), embedding_rows=rows)
     reference = bpe_spec((), {**{f"word{index}": 1 for index in range(words)}, **markers})
-    assert (f"it has {words} tokens more" in find_other_model(spec, Opened(Encoder(reference)))) is expected
+    assert (f"it has {words} more tokens" in find_other_model(spec, Opened(Encoder(reference)))) is expected
 
 
 @pytest.mark.parametrize(
@@ -633,7 +643,7 @@ def test_added_tokens_beyond_the_size_that_a_model_states_show_a_sibling(
     spec = bpe_spec((), {"<|a|>": CONTROL}, chat_template=template or None)
     reference = bpe_spec((), {"<|a|>": CONTROL, **{f"<|b{index}|>": CONTROL for index in range(count)}})
     found = doubt_reference(Declaration(spec=spec, vocab_size=size), Opened(Encoder(reference)))
-    assert (f"and the model's vocab_size is {size}, as many as there are here" in found) is expected
+    assert (f"but the file's vocab_size is {size}, the number of its tokens" in found) is expected
     assert bool(found) is expected
 
 
@@ -733,7 +743,9 @@ def test_a_reference_that_numbers_its_added_tokens_by_their_texts_is_doubted(nam
         (256, "<|endoftext|>", False),
     ],
 )
-def test_a_reference_with_another_eos_before_that_of_the_file_is_doubted(eos: int, end: str, expected: bool):
+def test_a_reference_with_an_eos_that_the_file_lacks_and_that_of_the_file_elsewhere_is_doubted(
+    eos: int, end: str, expected: bool
+):
     """As a merge of two models that has the markers of both."""
     own = ["<|endoftext|>", "<|user|>", "<|assistant|>"]
     merged = ["<|im_start|>", "<|im_end|>", *own]

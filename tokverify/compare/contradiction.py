@@ -187,6 +187,9 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
     always = _added_by_class(config, implied) if named else {}
     obeys = _OBEYING.fullmatch(str(config.get("tokenizer_class"))) is not None
     named_roles = {token_text(config.get(f"{role}_token")) for role in ROLES}
+    added_texts = [tokenizer.piece(id) for id in chain.from_iterable(around)]
+    # If the configuration names none of several, the post-processor is another model's. One may be newer than it.
+    is_foreign = len(added_texts) > 1 and all(text in ROLES_BY_NAME and text not in named_roles for text in added_texts)
     yield from _find_exchanged(tokenizer, around)
     for role, ids in zip(("bos", "eos"), around, strict=True):
         flag, text = config.get(f"add_{role}_token"), token_text(config.get(f"{role}_token"))
@@ -205,12 +208,9 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
             sentence = f"{_CONFIG} has bos_token {quote(text)}, and the chat template writes it, but {does}"
             yield Contradiction(role, sentence, is_done=True, text=text)
         if text is not None and len(ids) == 1 and tokenizer.piece(ids[0]) != text:
-            piece = tokenizer.piece(ids[0])
-            # A token that is named as one of these, but is none of those of the configuration, is another model's.
-            is_foreign = flag is None and piece in ROLES_BY_NAME and piece not in named_roles
-            found = list_tokens(ids, {ids[0]: piece})
+            found = list_tokens(ids, {ids[0]: tokenizer.piece(ids[0])})
             sentence = f"{_CONFIG} has {role}_token {quote(text)}, but the tokenizer adds {found}"
-            yield Contradiction(role, sentence, is_done=False if is_foreign else None)
+            yield Contradiction(role, sentence, is_done=False if is_foreign and flag is None else None)
         else:
             yield from _find_stale_id(tokenizer, role, ids)
 

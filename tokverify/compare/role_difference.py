@@ -92,9 +92,9 @@ def _judge_other(role: str, ours: int, theirs: int, actual: Tokenizer, expected:
     elif role == "bos" and _both_begin(actual, expected, ours):
         severity = WARNING
         reason = f"; the reference, too, begins texts with {_name(actual, ours)}: GGUF has no other key for it"
-    elif role == "unk" and _never_replaces(actual):
+    elif role == "unk" and _never_encodes_unknown(actual):
         severity = WARNING
-        reason = "; llama.cpp encodes no text as either of them"
+        reason = "; llama.cpp encodes what no piece matches as bytes, not as the unknown token"
     return severity, reason
 
 
@@ -191,7 +191,7 @@ def _both_begin(actual: Tokenizer, expected: Tokenizer, bos: int) -> bool:
     return answer_or(False, lambda: all(affixes_of(side)[0] == [bos] for side in (actual, expected)))
 
 
-def _never_replaces(actual: Tokenizer) -> bool:
+def _never_encodes_unknown(actual: Tokenizer) -> bool:
     """Whether llama.cpp encodes no text as the unknown token, since it makes bytes of what no piece matches."""
     if not isinstance(actual, Encoder):
         return False

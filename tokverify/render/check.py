@@ -156,11 +156,16 @@ def _failing_findings(report: AuditReport) -> list[Finding]:
 
 
 def _has_news(model: ModelCheck, part: Part) -> bool:
-    """Whether a part fails, warns, or has entries of a baseline that accept nothing."""
+    """Whether a part fails, warns, or has entries of a baseline that accept nothing.
+
+    An audit repeats what the run of the same model warns of.
+    """
     if part_exit_code(model, part):
         return True
     if part is Part.RUN and model.run:
-        return model.run.baseline is not None and bool(model.run.baseline.fixed)
+        warns = any(each.severity > Severity.INFO and each.known is None for each in model.run.differences)
+        is_new = bool(model.run.baseline and model.run.baseline.fixed)
+        return is_new or (warns and model.audit is None)
     if part is Part.AUDIT and model.audit:
         return bool(model.audit.unused_waivers or _warnings(model.audit.findings))
     if part is Part.CHAT and model.chat:

@@ -27,7 +27,8 @@ from tokverify.repair.evidence import DecodingEvidence, Evidence
 def limits(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Do what llama.cpp does not, one thing at a time, to be combined with a change to the file.
 
-    GGUF cannot express it, and a case that limits alone explain is not searched for at all.
+    GGUF cannot express these changes. They help only together with a change to the file: cases that limits alone
+    explain are not searched for.
     """
     if evidence.encoder is None or not evidence.encoder.settings.family.in_llama_cpp:
         return

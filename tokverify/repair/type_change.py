@@ -53,7 +53,7 @@ def types(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 
 def _set_at_once(spec: TokenizerSpec, groups: Mapping[TokenType, Patches]) -> Iterator[TokenizerChange]:
-    """Set the types of several groups, if there are several."""
+    """Yield one change for all groups; nothing for a single one."""
     if len(groups) > 1:
         parts = [describe_type(spec, group, type) for type, group in groups.items()]
         yield patch_tokens(_merge(groups.values()), "types", " and ".join(parts), cost.SEVERAL_TYPES)

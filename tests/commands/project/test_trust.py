@@ -85,19 +85,24 @@ def test_a_configuration_reads_nothing_outside_without_the_option(keys: dict[str
 
 
 @pytest.mark.usefixtures("links")
-@pytest.mark.parametrize("command", [("fix", "--dry-run"), ("fuzz", "--texts", "9"), ("chat",), ("audit",)])
-def test_every_command_that_uses_a_configured_model_can_allow_files_outside(command: tuple[str, ...]):
+@pytest.mark.parametrize(
+    ("command", "code"), [(("fix", "--dry-run"), 0), (("fuzz", "--texts", "9"), 0), (("chat",), 2), (("audit",), 0)]
+)
+def test_every_command_that_uses_a_configured_model_can_allow_files_outside(command: tuple[str, ...], code: int):
     configure(reference="../elsewhere/sample.tokenizer.model")
     refused, allowed = (
         CliRunner().invoke(main, [command[0], "sample.gguf", *command[1:], *option])
         for option in ((), ("--allow-outside",))
     )
-    assert "allow it with --allow-outside" in refused.stderr
-    assert "outside of the repository" not in allowed.output
+    assert (refused.exit_code, "allow it with --allow-outside" in refused.stderr) == (2, True)
+    assert allowed.exit_code == code, allowed.output
 
 
 @pytest.mark.usefixtures("repository")
-@pytest.mark.parametrize("command", [["encode", "own", "a"], ["audit", "own"], ["inspect", "own"], ["run", "own"]])
+@pytest.mark.parametrize(
+    "command",
+    [["encode", "own", "a"], ["inspect", "own"], *([name, "own"] for name in ("audit", "run", "fix", "fuzz", "chat"))],
+)
 def test_the_name_of_a_model_outside_does_not_lead_there(command: list[str]):
     configure(name="own", model="../elsewhere/sample.gguf")
     result = CliRunner().invoke(main, command)

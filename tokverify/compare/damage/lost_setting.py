@@ -149,20 +149,19 @@ def find_lost_fallback(actual: Encoder, document: Document, facts: Opened) -> It
         )
     else:
         message = (
-            f"{plural(len(lower), 'byte token')} of it have lowercase digits, such as"
-            f" {list_tokens(lower, facts.pieces)}, so that the library does not find them"
+            f"{len(lower):,} of its byte tokens are written in lowercase, such as {list_tokens(lower, facts.pieces)},"
+            " so the library does not find them"
         )
     yield damage_difference(message, known)
 
 
-def find_wrong_unknown(
-    actual: Encoder,
-    document: Document,  # noqa: ARG001 - all functions of the table have it
-    facts: Opened,
-) -> Iterator[TokenizerDifference]:
-    """Yield that a reference writes a token with another role for what it does not know, and the model its own."""
-    ours, theirs = (each.get("unk") for each in (actual.special_ids, facts.special_ids))
-    if ours is None or theirs is None or max(ours, theirs) >= len(facts.pieces):
+def find_wrong_unknown(actual: Encoder, document: Document, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that a Unigram model writes a token with another role for what it does not know, and the model its own.
+
+    Only its own setting says so: the unk_token of a tokenizer_config.json is often another one, and never used.
+    """
+    ours, theirs = actual.special_ids.get("unk"), document.model.get("unk_id")
+    if ours is None or not isinstance(theirs, int) or max(ours, theirs) >= len(facts.pieces):
         return
     own, other = ((ROLES_BY_NAME.get(facts.pieces[id]), facts.pieces[id]) for id in (ours, theirs))
     if own == (_UNKNOWN, actual.piece(ours)) and other[0] not in {None, _UNKNOWN}:
@@ -218,10 +217,10 @@ def find_probabilities(actual: Encoder, facts: Opened) -> Iterator[TokenizerDiff
     declared = facts.spec if is_unigram and actual.settings.family.ranking is Ranking.SCORE_SUM else None
     ours, theirs = (each.scores or () if each else () for each in (actual.spec, declared))
     are_above, are_below = (any(0 < score < 1 for score in each) for each in (theirs, ours))
-    if are_above and not are_below and min(theirs) >= 0:
+    if are_above and not are_below and min(theirs) >= 0 and max(theirs) <= 1:
         yield damage_difference(
-            "its scores are from 0 to 1, as if they were probabilities, whose logarithms a Unigram model adds up, and"
-            " so it prefers many short pieces"
+            "its scores are probabilities (from 0 to 1); a Unigram model adds up their logarithms, so with these, a"
+            " text scores better the more pieces it is divided into"
         )
 
 

@@ -55,7 +55,7 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
     is_suspicious = _lacks_look_up(actual, facts)
     most = None if is_suspicious else _MOST
     texts = _texts_of_tokens(actual, facts.tokenizer, facts, most, is_spelled=lacks_byte_stage)
-    ours, theirs = (_count_returning(side, texts) for side in (actual, facts.tokenizer))
+    ours, theirs = (_ids_returning(side, texts) for side in (actual, facts.tokenizer))
     lost, gained = sorted(ours - theirs), theirs - ours
     reason = _explain_missing_stage(facts) if lacks_byte_stage else _explain_splits(facts)
     share = _SUSPICIOUS_SHARE if reason else LEAST_SHARE
@@ -139,7 +139,7 @@ def _texts_of_tokens(
     return found
 
 
-def _count_returning(tokenizer: Tokenizer, texts: dict[int, str]) -> set[int]:
+def _ids_returning(tokenizer: Tokenizer, texts: dict[int, str]) -> set[int]:
     encoded = encode_plain(tokenizer, list(texts.values()))
     return {id for id, ids in zip(texts, encoded, strict=True) if ids == (id,)}
 
@@ -233,10 +233,11 @@ def find_unmade_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDi
 
     As of a vocabulary that was extended by tokens only.
     """
-    is_scored = isinstance(actual, Encoder) and actual.settings.family.ranking is Ranking.SCORE
+    if not isinstance(actual, Encoder) or actual.settings.family.ranking is not Ranking.SCORE:
+        return
     is_bpe = facts.document is not None and facts.document.model_type == "BPE"
-    ranking = facts.ranking if is_scored and is_bpe else None
-    if ranking is None or not ranking.merges or not isinstance(actual, Encoder) or facts.tokenizer is None:
+    ranking = facts.ranking if is_bpe else None
+    if ranking is None or not ranking.merges or facts.tokenizer is None:
         return
     settings, made = actual.settings, set(pieces_made_by(ranking.merges))
     pieces = enumerate(zip(settings.pieces, facts.pieces, settings.attributes, strict=False))
@@ -253,12 +254,12 @@ def find_unmade_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDi
         for id in thin_out(unmade, _MOST)
         if settings.pieces[id].startswith(mark)
     }
-    ours, theirs = (_count_returning(side, texts) for side in (actual, facts.tokenizer))
+    ours, theirs = (_ids_returning(side, texts) for side in (actual, facts.tokenizer))
     lost = sorted(ours - theirs)
     if len(lost) >= max(LEAST, LEAST_SHARE * len(texts)):
         message = (
-            f"merges are missing (it has {len(ranking.merges):,}), and so none of them makes"
-            f" {plural(len(unmade), 'token')} of its own, such as {list_tokens(lost, facts.pieces)}, which the model"
+            f"merges are missing (it has {len(ranking.merges):,}), and so none makes"
+            f" {plural(len(unmade), 'token')} that it lists, such as {list_tokens(lost, facts.pieces)}, which the model"
             " makes by their scores"
         )
         yield damage_difference(message, unmade)
@@ -298,7 +299,7 @@ def find_plain_markers(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDi
     ids = [id for id, (piece, other, kind) in pieces if piece == other and kind in _SPECIAL and is_marker(piece)]
     if len(ids) >= LEAST:
         message = (
-            f"it has no control or user-defined pieces, although {plural(len(ids), 'piece')} of it are markers, such as"
+            f"it has no control or user-defined pieces, although {len(ids):,} of its pieces are markers, such as"
             f" {list_tokens(ids, facts.pieces)}, and special in the model"
         )
         yield damage_difference(message, ids)

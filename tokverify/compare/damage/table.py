@@ -169,6 +169,12 @@ _MISREADINGS: dict[str, Callable[[str, str], bool]] = {
     "the letters that spell their bytes were decomposed (NFD)": _is_decomposed,
 }
 """What could not be done to the right text to get the other one, so that a reference shows it as well as a file."""
+
+
+def _was_cut_off(text: str, right: str) -> bool:
+    return len(text) > 1 and right.startswith(text) and not right[len(text) :].isspace()
+
+
 _DAMAGES: dict[str, Callable[[str, str], bool]] = {
     **_MISREADINGS,
     "they were escaped for HTML": lambda text, right: unescape(text) == right,
@@ -180,6 +186,7 @@ _DAMAGES: dict[str, Callable[[str, str], bool]] = {
     "characters beyond U+FFFF were written as surrogates": _has_surrogates,
     "their bytes were mapped to characters twice": _were_bytes_mapped_twice,
     "they were written in lowercase": lambda text, right: text == right.lower(),
-    "they were cut off": lambda text, right: right.startswith(text),
+    # The weakest comes last.
+    "they were cut off": _was_cut_off,
 }
 """What programs do to tokens by mistake, and how to see from a text and the right one that it was done."""

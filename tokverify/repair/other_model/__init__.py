@@ -30,7 +30,7 @@ EVIDENCE: Sequence[Callable[[TokenizerSpec, Opened], str]] = (
     size.has_moved_beyond,
     marker.renames_markers,
     marker.sorts_markers,
-    marker.moves_end,
+    marker.has_other_end,
     marker.names_reserved,
     vocabulary.has_other_spelling,
     size.has_other_embeddings,
@@ -46,6 +46,7 @@ def doubt_reference(declaration: Declaration, facts: Opened) -> str:
         or explain_misread_tokens(spec, facts)
         or explain_rounded_scores(spec, facts)
         or find_other_model(spec, facts)
+        # A specification has no vocab_size, so this is not in `EVIDENCE`.
         or _explain(size.has_more_than_stated(declaration, facts), facts)
     )
 

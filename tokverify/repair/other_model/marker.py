@@ -142,7 +142,7 @@ def sorts_markers(spec: TokenizerSpec, facts: Opened) -> str:
     return f"it numbers {list_tokens(changed, spec.tokens)} by their texts, but the EOS here ends a generation"
 
 
-def moves_end(spec: TokenizerSpec, facts: Opened) -> str:
+def has_other_end(spec: TokenizerSpec, facts: Opened) -> str:
     """Find an EOS that the reference has at another id, and an EOS of its own that the file has nowhere.
 
     As in a merge that puts the markers of two models before those of one. If the file had lost tokens, its EOS was one
@@ -153,7 +153,8 @@ def moves_end(spec: TokenizerSpec, facts: Opened) -> str:
         return ""
     end, other = spec.tokens[eos], reference[theirs]
     is_moved = reference[eos] not in EOG_TEXTS and end in EOG_TEXTS and end in reference
-    if not is_moved or other in spec.tokens or not is_marker(other):
+    is_here = any(is_marker(text) and _letters_of(text) == _letters_of(other) for text in spec.tokens)
+    if not is_moved or is_here or not is_marker(other):
         return ""
     return f"its EOS is {quote(other)}, which is no token here, and it has {quote(end)}, the EOS here, at another id"
 
@@ -189,6 +190,10 @@ def _are_ends(ours: str, theirs: str, here: Collection[str]) -> bool:
 
 def _keeps_letters(ours: str, theirs: str) -> bool:
     """Whether the letters of one text are in the other in their order, as if one were escaped or respelled."""
-    short, long = sorted(("".join(filter(str.isalnum, text)).casefold() for text in (ours, theirs)), key=len)
+    short, long = sorted(map(_letters_of, (ours, theirs)), key=len)
     rest = iter(long)
     return all(letter in rest for letter in short)
+
+
+def _letters_of(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).casefold()

@@ -120,24 +120,24 @@ def has_more_at_end(spec: TokenizerSpec, facts: Opened) -> str:
     """Find added tokens of the reference after the last one here, if they are more than a fault removes.
 
     That is another model with the same words, as CodeGen 2 beside Phi-2, unless something speaks for a cut. Fewer are
-    enough beside another chat template, as those of MiniCPM beside Qwen3, where the file may have padding.
+    enough beside another chat template, as those of MiniCPM-V beside Qwen3; then the file may have padding.
     """
     ids = _more_added(spec, facts)
     if len(ids) >= _MANY and not is_filler(spec.tokens[-1]):
         return f"{_describe_more(ids, facts)}, and nothing here points to them"
     if len(ids) >= _FEW and spec.chat_template and has_other_template(spec, facts.chat_templates):
-        return f"{_describe_more(ids, facts)}, and another chat template; the one here writes none of them"
+        return f"{_describe_more(ids, facts)}, and another chat template; neither template writes them"
     return ""
 
 
 def has_moved_beyond(spec: TokenizerSpec, facts: Opened) -> str:
     """Find added tokens here that the reference has beyond the last id here, after many more tokens.
 
-    In GLM-4.7, the added tokens of GLM-4 come after 3,500 more words. A file that lost so many tokens would have lost
-    these, too.
+    In GLM-4.7, the added tokens of GLM-4 come after 3,500 more words. No fault removes so many from the middle, unless
+    the model still has their embeddings.
     """
     size, reference = len(spec.tokens), tokens_of(facts)
-    if len(reference) - size < _MANY:
+    if len(reference) - size < _MANY or spec.embedding_rows not in {None, size}:
         return ""
     types, beyond = types_of(spec), set(reference[size:])
     ids = [
@@ -147,16 +147,20 @@ def has_moved_beyond(spec: TokenizerSpec, facts: Opened) -> str:
     ]
     if len(ids) < _PAIR:
         return ""
-    return f"it has {len(reference) - size:,} tokens more, and {list_tokens(ids, spec.tokens)} here among them"
+    moved = list_tokens(ids, spec.tokens)
+    return f"it has {len(reference) - size:,} more tokens, and {moved}, which have lower ids here, come after them"
 
 
 def has_more_than_stated(declaration: Declaration, facts: Opened) -> str:
-    """Find some such tokens if the model says that it has as many tokens as there are here, as Pythia beside NeoX."""
+    """Find some added tokens of the reference after the last one here, if the file's vocab_size says that none is lost.
+
+    So it does for Pythia's beside GPT-NeoX.
+    """
     ids = _more_added(declaration.spec, facts)
     size = declaration.vocab_size
     if len(ids) < _FEW or size != len(declaration.spec.tokens) or is_filler(declaration.spec.tokens[-1]):
         return ""
-    return f"{_describe_more(ids, facts)}, and the model's {VOCAB_SIZE} is {size:,}, as many as there are here"
+    return f"{_describe_more(ids, facts)}, but the file's {VOCAB_SIZE} is {size:,}, the number of its tokens"
 
 
 def _describe_more(ids: Sequence[int], facts: Opened) -> str:
@@ -177,8 +181,8 @@ def _more_added(spec: TokenizerSpec, facts: Opened) -> Sequence[int]:
         return ()
     types = types_of(facts.spec)
     roles = [*spec.special_ids.values(), *facts.special_ids.values()]
-    template = read_template(spec.chat_template or facts.chat_template or "")
-    written = {*template.strong, *template.weak}
+    templates = map(read_template, filter(None, (spec.chat_template, facts.chat_template)))
+    written = {text for template in templates for text in (*template.strong, *template.weak)}
     is_cut = (
         spec.embedding_rows not in {None, len(spec.tokens)}
         or any(id >= size for id in roles)

@@ -337,7 +337,7 @@ def _add_around(tokenizer: Tokenizer, config: Mapping[str, Any], name: str) -> N
             token_text(config.get(f"{role}_token")) or "" if config.get(f"add_{role}_token") is True else ""
             for role in ("bos", "eos")
         )
-    # No text is named by an empty one, which can be a piece, as in the vocabulary of Whisper.
+    # An empty text names no token, although Whisper's vocabulary has an empty piece.
     known = {text: id for text in (before, after) if text and (id := tokenizer.token_to_id(text)) is not None}
     if known:
         items = [text for text in (before, "$A", after) if text == "$A" or text in known]
