@@ -216,3 +216,31 @@ def test_an_eos_among_added_tokens_that_no_file_lists_is_not_called_wrong(model_
     reference = load(model_path, model.spec).tokenizer
     found = find_role_differences(model, reference, {"eos": (size, reference.special_ids.get("eos", 0))})
     assert next(found).severity is severity
+
+
+@pytest.mark.parametrize(
+    ("ends", "config", "severity"),
+    [
+        ((5, 6), "", WARNING),
+        ((5, 6), '{"eos_token": "</s>"}', ERROR),
+        # One alone may be a mistake, and so are reserved tokens, and those that are named like others.
+        ((1, 6), "", ERROR),
+        ((5, 5), "", ERROR),
+        ((5, 7), "", ERROR),
+        ((5, 8), "", ERROR),
+        ((5, 4), "", ERROR),
+        ((2, 1), "", ERROR),
+    ],
+)
+def test_other_control_pieces_for_both_ends_are_not_called_wrong(tmp_path, ends, config, severity):
+    texts = ["<unk>", "<s>", "</s>", "<pad>", "a", "<sop>", "<eop>", "<unused_0>", "<mask>"]
+    types = {"<unk>": UNKNOWN, "a": NORMAL}
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(make_model([(text, 0.0, types.get(text, CONTROL)) for text in texts]))
+    if config:
+        path.with_name("special_tokens_map.json").write_text(config)
+    reference = load(path).tokenizer
+    spec = reference.declared_spec()
+    model = Encoder(replace(spec, special_ids={**spec.special_ids, "bos": ends[0], "eos": ends[1]}))
+    found = find_role_differences(model, reference, {"eos": (ends[1], reference.special_ids["eos"])})
+    assert next(found).severity is severity

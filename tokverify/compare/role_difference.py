@@ -10,7 +10,7 @@ from tokverify.compare.affix import affixes_of
 from tokverify.compare.digest import make_difference
 from tokverify.compare.inner_end import why_no_end
 from tokverify.compare.marker import read_template
-from tokverify.compare.role_name import BEGINNINGS, NEVER_ENDS
+from tokverify.compare.role_name import BEGINNINGS, NEVER_ENDS, ROLES_BY_NAME
 from tokverify.compare.template_difference import ends_turns, has_generation_config, template_of
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.settings import resolve
@@ -20,7 +20,7 @@ from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.tokenizer_difference import BLAME, Aspect, Origin, TokenizerDifference
 from tokverify.sources.config import find_displaced, find_left_out, is_role_open, special_texts
 from tokverify.sources.gguf.keys import KEYS_BY_ROLE
-from tokverify.spec import TokenType
+from tokverify.spec import TokenType, ids_of_type
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.token_text import is_filler, is_marker
 from tokverify.tokenizer import Declaring, EndListing, GenerationEnds, RoleListing, Tokenizer, path_of
@@ -86,9 +86,9 @@ def _judge_other(role: str, ours: int, theirs: int, actual: Tokenizer, expected:
             f"; the chat template ends turns with {end}, and nothing in the reference ends a generation at the"
             " model's, so that programs that stop only there write past the end of a turn"
         )
-    elif is_role_open(role, ours, expected) and not is_filler(actual.piece(ours)):
+    elif is_role_open(role, expected) and _may_be_right(ours, actual, expected):
         severity = min(severity, WARNING)
-        reason = "; a .model file names no added token, and no file beside it says which is right"
+        reason = "; a .model file names only the roles of its training, and no file beside it says which is right"
     elif role == "bos" and _both_begin(actual, expected, ours):
         severity = WARNING
         reason = f"; the reference, too, begins texts with {_name(actual, ours)}: GGUF has no other key for it"
@@ -178,6 +178,25 @@ def _has_eos_of_base_model(actual: Tokenizer, expected: Tokenizer, ours: int, th
     """
     is_other = ends_turns(template_of(actual), expected.piece(theirs), actual.piece(ours))
     return is_other and has_generation_config(expected) and ours not in _known_ends(expected).ids
+
+
+def _may_be_right(id: int, actual: Tokenizer, expected: Tokenizer) -> bool:
+    """Whether a token of a role may be right, although a .model names another.
+
+    It is behind the last piece, or BOS and EOS are two other control pieces, as in ChatGLM: a mistake rarely changes
+    both to such.
+    """
+    if id >= expected.vocab_size:
+        return not is_filler(actual.piece(id))
+    spec = expected.declared_spec() if isinstance(expected, Declaring) else None
+    if spec is None:
+        return False
+    taken, controls = set(spec.special_ids.values()), set(ids_of_type(spec.types, TokenType.CONTROL))
+    ends = (controls - taken).intersection(
+        actual.special_ids[role] for role in _ESSENTIAL if role in actual.special_ids
+    )
+    named = [end for end in ends if not is_filler(spec.tokens[end]) and spec.tokens[end] not in ROLES_BY_NAME]
+    return id in named and len(named) == len(_ESSENTIAL)
 
 
 def _both_begin(actual: Tokenizer, expected: Tokenizer, bos: int) -> bool:

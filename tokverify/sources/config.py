@@ -181,10 +181,10 @@ def are_left_open(ids: Collection[int], expected: Tokenizer) -> bool:
     return path is not None and min(ids) >= expected.vocab_size and not configured_tokens(path, expected.vocab_size)
 
 
-def is_role_open(role: str, id: int, expected: Tokenizer) -> bool:
-    """Whether a token behind the last one of a .model file may have a role, as no other file names one for it."""
+def is_role_open(role: str, expected: Tokenizer) -> bool:
+    """Whether nothing but a .model file, which knows the roles of its own training, names the token of a role."""
     path = _sentencepiece_file(expected)
-    return path is not None and id >= expected.vocab_size and role not in special_texts(path)
+    return path is not None and role not in special_texts(path)
 
 
 def _sentencepiece_file(expected: Tokenizer) -> Path | None:
