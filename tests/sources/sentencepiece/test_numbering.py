@@ -63,11 +63,15 @@ def test_the_model_equals_its_reference(tmp_path, write, config, model):
     assert report.verdict == "equal"
 
 
-def test_without_a_class_the_ids_of_the_file_are_taken_with_a_caveat(write):
+def test_without_a_class_the_name_of_the_file_stands_for_xlm_roberta_with_a_caveat(tmp_path, write, content):
     found = open_reference(write())
-    assert [found.tokenizer.piece(id) for id in range(3)] == ["<unk>", "<s>", "</s>"]
-    assert "those of XLM-RoBERTa are not" in found.caveat
-    assert not open_reference(write(model="t5")).caveat
+    assert [found.tokenizer.piece(id) for id in range(4)] == ["<s>", "<pad>", "</s>", "<unk>"]
+    assert "the ids of XLM-RoBERTa were taken" in found.caveat
+    (tmp_path / "tokenizer.model").write_bytes(content)
+    for path in (tmp_path / "tokenizer.model", write(model="t5")):
+        other = open_reference(path)
+        assert [other.tokenizer.piece(id) for id in range(3)] == ["<unk>", "<s>", "</s>"]
+        assert not other.caveat
 
 
 def test_the_tokens_around_a_text_are_those_of_the_class_whatever_the_model_calls_bos(write):

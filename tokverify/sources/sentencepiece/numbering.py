@@ -39,8 +39,8 @@ _OTHERS = frozenset(
 """The classes that number the pieces in ways of their own; llama.cpp has no model with them."""
 _FAIRSEQ_NAME = "sentencepiece.bpe.model"
 _ASSUMED = (
-    "no file beside it names the class of the tokenizer; the ids of the file itself were taken, which those of "
-    "XLM-RoBERTa are not"
+    "no file beside it names the class of the tokenizer; because of its name, the ids of XLM-RoBERTa were taken, which "
+    "are not those of the file itself"
 )
 
 _FIRST = (
@@ -66,13 +66,16 @@ def is_xlm_roberta(path: Path) -> bool:
         raise UnsupportedError(
             f"{path}: the tokenizer is a {name}, which does not use the ids of its .model file; name its tokenizer.json"
         )
-    return name in _XLM_ROBERTA
+    return name in _XLM_ROBERTA or _is_named_only(path)
 
 
 def caveat_of(path: Path) -> str:
-    """Say what was assumed about a file whose name is that of the models that a class can number anew."""
-    is_known = class_of(path) or model_type(path)
-    return _ASSUMED if path.name.endswith(_FAIRSEQ_NAME) and not is_known else ""
+    """Say that the class was assumed, if only the name of the file says which it is."""
+    return _ASSUMED if _is_named_only(path) else ""
+
+
+def _is_named_only(path: Path) -> bool:
+    return path.name.endswith(_FAIRSEQ_NAME) and not (class_of(path) or model_type(path))
 
 
 def renumber(path: Path, message: Message) -> None:
@@ -85,8 +88,8 @@ def renumber(path: Path, message: Message) -> None:
     added = {text for text, _ in (*_FIRST, *_LAST)}
     if texts[: len(_REPLACED)] != _REPLACED or added.intersection(texts[len(_REPLACED) :]):
         raise UnsupportedError(
-            f"{path}: its pieces do not fit XLM-RoBERTa's tokenizer, which the files beside it name; "
-            "name its tokenizer.json"
+            f"{path}: its pieces do not fit XLM-RoBERTa's tokenizer, which its name or the files beside it "
+            "stand for; name its tokenizer.json"
         )
     kept = [(piece.piece, piece.score, piece.type) for piece in message.pieces][len(_REPLACED) :]
     first = [(text, 0.0, int(type)) for text, type in _FIRST]
