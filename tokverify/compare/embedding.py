@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from tokverify.compare.marker import read_template
 from tokverify.compare.opened import Opened
 from tokverify.engine.special_text import EOT_TEXTS
+from tokverify.errors import answer_or
+from tokverify.sources.config import embedding_count
 from tokverify.spec import AddedToken, TokenizerSpec, TokenType
 from tokverify.texts.token_text import PADDING, is_filler
 
@@ -42,12 +44,12 @@ def find_moved_beyond(spec: TokenizerSpec, facts: Opened) -> list[int]:
 def find_used_beyond(spec: TokenizerSpec, facts: Opened) -> list[int]:
     """Return the tokens of the reference, beyond the embeddings of the model, without which no chat works.
 
-    That is its EOS, and the markers that end turns: those of its chat template, and those that llama.cpp knows by their
-    texts. Images and padding need others.
+    That is its EOS, and the markers that end turns: those of its chat template, or without any those that llama.cpp
+    knows by their texts. Images and padding need others.
     """
     if not (beyond := _beyond(spec, facts)):
         return []
-    ends = {*read_template(facts.chat_template).turn_ends, *EOT_TEXTS}
+    ends = read_template(facts.chat_template).turn_ends or EOT_TEXTS
     return [id for id in beyond if id == facts.special_ids.get("eos") or facts.pieces[id] in ends]
 
 
@@ -83,6 +85,14 @@ def find_lost_between(spec: TokenizerSpec, facts: Opened) -> list[int]:
     return ids if is_lost else []
 
 
+def count_rows(spec: TokenizerSpec, facts: Opened) -> int | None:
+    """Return how many tokens the model has embeddings for; of a file without tensors, as the reference's files say."""
+    if spec.embedding_rows is not None or facts.place is None:
+        return spec.embedding_rows
+    place = facts.place
+    return answer_or(None, lambda: embedding_count(place))
+
+
 def _beyond(spec: TokenizerSpec, facts: Opened) -> Sequence[int]:
-    rows = spec.embedding_rows
+    rows = count_rows(spec, facts)
     return () if rows is None or len(spec.tokens) > rows else range(rows, len(facts.pieces))

@@ -10,7 +10,7 @@ from unicodedata import is_normalized, normalize
 
 from tokverify.compare.damage.table import describe_damage
 from tokverify.compare.digest import make_difference
-from tokverify.compare.embedding import find_without_embedding
+from tokverify.compare.embedding import count_rows, find_without_embedding
 from tokverify.compare.opened import Opened
 from tokverify.compare.shift import find_shift
 from tokverify.engine.encoder import Encoder
@@ -20,7 +20,7 @@ from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
 from tokverify.sources.config import are_left_open, configured_roles, find_displaced
 from tokverify.sources.gguf.keys import TOKENS, TYPES
-from tokverify.spec import ADDED_TYPES, TokenizerSpec, TokenType
+from tokverify.spec import ADDED_TYPES, TokenType
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.visible import visible
 from tokverify.text.wording import list_items, list_tokens, plural, quote
@@ -96,7 +96,8 @@ def find_piece_differences(
     if (missing := by_aspect[Aspect.MISSING]) and isinstance(actual, Encoder):
         without = find_without_embedding(actual.spec, opened)
         by_aspect[Aspect.MISSING] = [piece for piece in missing if piece.id not in without]
-        yield from _describe_without_embedding([piece for piece in missing if piece.id in without], actual.spec)
+        rows = count_rows(actual.spec, opened)
+        yield from _describe_without_embedding([piece for piece in missing if piece.id in without], rows)
     for aspect, pieces in by_aspect.items():
         if pieces:
             yield _with_note(_describe(aspect, pieces), pieces, actual, expected)
@@ -121,12 +122,10 @@ def _with_left_out(piece: PieceDifference, left_out: Mapping[int, str]) -> Piece
     return replace(piece, expected=text) if is_listed and not is_filler(piece.actual or "") else piece
 
 
-def _describe_without_embedding(
-    pieces: Sequence[PieceDifference], spec: TokenizerSpec
-) -> Iterator[TokenizerDifference]:
+def _describe_without_embedding(pieces: Sequence[PieceDifference], rows: int | None) -> Iterator[TokenizerDifference]:
     if pieces:
         found = _describe(Aspect.MISSING, pieces)
-        message = f"{found.message}; the model has only {spec.embedding_rows:,} embeddings, so no file can have more"
+        message = f"{found.message}; the model has only {rows:,} embeddings, so no file can have more"
         yield replace(found, severity=INFO, origin=Origin.RUNTIME, message=message)
 
 

@@ -45,6 +45,25 @@ def test_an_added_token_beyond_the_embeddings_is_a_limit(tmp_path: Path, type: i
     assert f"the model has only {ROWS} embeddings" in missing.message
 
 
+def test_an_end_that_the_chat_template_does_not_use_is_a_limit(tmp_path: Path):
+    document = reference(tmp_path, {"<end_of_utterance>": CONTROL})
+    template = "{% for m in messages %}{{ '<bos>' + m['content'] + '<|im_end|>' }}{% endfor %}"
+    (tmp_path / "chat_template.jinja").write_text(template)
+    assert_limit(verify(replace(SHARED, embedding_rows=ROWS), document, ["a<end_of_utterance>b", "ab"]), "TL026")
+
+
+@pytest.mark.parametrize(("rows", "is_limit"), [(ROWS, True), (ROWS + 1, False)])
+def test_the_config_beside_the_reference_counts_the_embeddings_of_a_file_without_tensors(
+    tmp_path: Path, rows: int, is_limit: bool
+):
+    write_json(tmp_path / "config.json", {"vocab_size": rows})
+    report = verify(SHARED, reference(tmp_path, {"<image>": CONTROL}), TEXTS)
+    if is_limit:
+        assert_limit(report, "TL026")
+    else:
+        assert_different(report)
+
+
 @pytest.mark.parametrize(
     ("model", "more", "fields"),
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tokverify.compare.embedding import find_without_embedding
+from tokverify.compare.embedding import count_rows, find_without_embedding
 from tokverify.compare.limits.limit import Counterfactual, limit
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
@@ -32,14 +32,14 @@ def missing_embedding(sides: Sides) -> Iterator[Counterfactual]:
     What it does not explain:
         A token without which chats do not work, such as one that ends a turn; a token that the model has at another
         id; an ordinary token. Such a reference belongs to another model. A file without tensors says nothing about
-        its embeddings.
+        its embeddings: of it, the `vocab_size` of the config.json beside the reference counts.
     """
     added = find_without_embedding(sides.spec, sides.facts)
     if added:
         texts = {id: token.text for id, token in added.items()}
         names = list_tokens(list(texts), texts)
         yield Counterfactual(
-            reason=f"the model has only {sides.spec.embedding_rows:,} embeddings, none of them for {names}",
+            reason=f"the model has only {count_rows(sides.spec, sides.facts):,} embeddings, none of them for {names}",
             sentence=f"matching {names}, as {sides.facts.name} does",
             deviation=Deviation(specials={id: token.special for id, token in added.items()}, texts=texts),
             applies=lambda target: any(text in target.text for text in texts.values()),
