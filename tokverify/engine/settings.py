@@ -212,7 +212,7 @@ class _Loader:
             if missing:
                 raise BrokenFileError(
                     f"general.name {short_repr(name)} makes llama.cpp look for the token {missing[0]!r}, "
-                    "which is missing"
+                    "which is missing; another name, without 'phi3' and 'phi-3', avoids that"
                 )
             rstrip = {*added, self.ids["</s>"]} - set(find_ids(self.ids, KEEP_SPACE_AFTER))
         elif _MODERN_BERT in name:

@@ -157,7 +157,8 @@ def _read_merges(path: Path) -> list[tuple[str, str]]:
     file = path.with_name("merges.txt")
     if not file.is_file():
         raise BrokenFileError(
-            f"{path}: BPE needs a merges.txt beside it, and there is none; copy it there, or name a tokenizer.json"
+            f"{path}: BPE needs a merges.txt beside it, and there is none; copy it there, or name a tokenizer.json, "
+            "or for BERT, which has no merges, a vocab.txt"
         )
     pairs = (line.partition(" ") for line in _read_lines(path, file))
     return [(left, right) for left, _, right in pairs if right and left != "#version:"]
