@@ -240,7 +240,7 @@ def _find_way(piece: str, actual: _Typed, expected: _Typed, alike: Collection[in
     elif _Class.UNUSED in classes and is_filler(piece):
         severity, reason = INFO, "it is reserved or padding"
     elif _is_left_ordinary(actual, expected):
-        reason = "llama.cpp's converter makes them so of a .model"
+        reason = "a type that llama.cpp's converter loses when it reads a .model"
     return _Way(severity, actual.meaning, expected.meaning, reason, origin)
 
 

@@ -227,4 +227,4 @@ def test_a_user_defined_piece_that_the_converter_leaves_ordinary_is_a_fault(tmp_
     report = verify_model(made, source, [Case(id="doc", suite="made", text="the [DOC]")])
     (difference,) = [each for each in report.differences if each.aspect is Aspect.TYPES]
     assert difference.severity is ERROR
-    assert "llama.cpp's converter makes them so of a .model" in difference.message
+    assert "a type that llama.cpp's converter loses when it reads a .model" in difference.message
