@@ -664,6 +664,17 @@ def test_other_markers_in_place_of_some_show_another_model(ours: str, theirs: st
     assert ("it has other markers in place of" in find_other_model(spec, Opened(Encoder(reference)))) is expected
 
 
+@pytest.mark.parametrize(
+    ("theirs", "expected"),
+    [(["<unk>", "<s>", "</s>", "<pad>"], True), (["<pad>", "<unk>", "</s>", "<mask>"], False)],
+)
+def test_names_of_other_roles_in_place_of_some_show_another_model(theirs: list[str], expected: bool):
+    spec, reference = (
+        bpe_spec((), dict.fromkeys(texts, CONTROL)) for texts in (["[PAD]", "[UNK]", "[SEP]", "[MASK]"], theirs)
+    )
+    assert ("it has other markers in place of" in find_other_model(spec, Opened(Encoder(reference)))) is expected
+
+
 class Ranks(Bare):
     """As tiktoken, which has no token for the ids between its special tokens, or lists no special tokens at all."""
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.compare.marker import read_template
+from tokverify.compare.role_name import ROLES_BY_NAME
 from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.repair.other_model.vocabulary import texts_of, tokens_of
@@ -113,9 +114,12 @@ def renames_markers(spec: TokenizerSpec, facts: Opened) -> str:
     ids = [
         id
         for id, ours, theirs in ((id, spec.tokens[id], reference[id]) for id in changed)
-        if not (ours in known or theirs in here or is_filler(ours) or is_filler(theirs))
+        if not (ours in known or theirs in here)
         and (is_marker(ours) or types[id] in ADDED_TYPES)
-        and (id in unnamed or ((is_marker(theirs) or id in controls) and not _keeps_letters(ours, theirs)))
+        and (
+            (id in unnamed and not is_filler(ours))
+            or _is_other(ours, theirs, is_control=is_marker(theirs) or id in controls)
+        )
     ]
     if len(ids) < _FEW:
         return ""
@@ -186,6 +190,13 @@ def _written_tokens(spec: TokenizerSpec, facts: Opened) -> frozenset[str]:
 def _are_ends(ours: str, theirs: str, here: Collection[str]) -> bool:
     """Whether two models end a generation with these texts, of which the file has only its own."""
     return {ours, theirs} <= set(EOG_TEXTS) and theirs not in here
+
+
+def _is_other(ours: str, theirs: str, *, is_control: bool) -> bool:
+    """Whether a control token has another meaning than ours: another role by its name, or a name of other letters."""
+    if ours in ROLES_BY_NAME and theirs in ROLES_BY_NAME and ROLES_BY_NAME[ours] != ROLES_BY_NAME[theirs]:
+        return True
+    return is_control and not (is_filler(ours) or is_filler(theirs) or _keeps_letters(ours, theirs))
 
 
 def _keeps_letters(ours: str, theirs: str) -> bool:
