@@ -16,6 +16,7 @@ from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.repair.evidence import Evidence, Target
 from tokverify.repair.move_change import moves, moves_by_ids
+from tokverify.repair.piece_change import reference_texts
 from tokverify.repair.search import diagnose
 from tokverify.spec import TokenizerSpec, TokenType
 
@@ -149,6 +150,29 @@ def test_an_exchange_is_found_although_its_scores_split_other_words_elsewhere():
     targets = [Target(text, text, False, False, tuple(expected.encode(text))) for text in texts]
     changes = list(moves_by_ids(Evidence(wrong, actual, Opened(IdsOnly(expected)), targets)))
     assert list(changes[0].transform(wrong).tokens) == tokens
+
+
+def block_with_one_id_less() -> tuple[TokenizerSpec, TokenizerSpec]:
+    """Return a vocabulary with markers in the middle, and one in which the first of them stands behind the others."""
+    right = bpe_spec(["a b", "c d"], {f"<m{number}>": CONTROL for number in range(30)})
+    return right, exchanged_texts(right, *range(260, 280))
+
+
+def test_a_block_of_tokens_with_ids_that_are_off_by_one_is_moved_as_one():
+    """Failing texts show some of its tokens, and the reference is asked for the others."""
+    right, wrong = block_with_one_id_less()
+    targets = [Target(text, text, False, True, (id + 1,)) for id in (265, 270, 275) for text in [wrong.tokens[id]]]
+    reference = Opened(IdsOnly(Encoder(right)))
+    (change,) = moves_by_ids(Evidence(wrong, Encoder(wrong), reference, targets))
+    assert list(change.transform(wrong).tokens) == list(right.tokens)
+    assert change.sentence.startswith("moving the texts of 20 tokens (ids 260-279)")
+    assert change.sentence.endswith(" (19 of the ids are 1 too low)")
+
+
+def test_rewriting_tokens_says_that_their_ids_are_off_by_one():
+    right, wrong = block_with_one_id_less()
+    (change,) = reference_texts(Evidence(wrong, Encoder(wrong), Opened(Encoder(right)), ()))
+    assert change.sentence == "rewriting 20 tokens (ids 260-279) as in the reference (19 of the ids are 1 too low)"
 
 
 def test_a_reference_that_lists_its_tokens_needs_no_such_guess():

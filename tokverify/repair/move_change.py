@@ -15,7 +15,8 @@ from tokverify.engine.joined_strings import find_changed
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.evidence import Evidence
-from tokverify.repair.token_patch import TokenPatch, name_tokens, patch_tokens, types_of
+from tokverify.repair.shift_change import ask_places
+from tokverify.repair.token_patch import TokenPatch, describe_distance, name_tokens, patch_tokens, types_of
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import list_tokens, plural
 from tokverify.tokenizer import why_hidden
@@ -25,6 +26,10 @@ _LEAST = 8
 """Of fewer tokens, the texts alone were probably exchanged."""
 _MOST_BY_IDS = 64
 """If there are more, another fault makes them look exchanged."""
+_ALIKE = 3
+"""So many tokens that are off by the same number of ids may belong to a block that is."""
+_MOST_IN_BLOCK = 10_000
+"""The reference is asked for each token of a block."""
 _AGREEMENT = 0.9
 """The share of the tokens that differ for which there must be the same ones elsewhere."""
 
@@ -39,9 +44,10 @@ def moves(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     properties = "types, scores and roles" if roles else "types and scores"
     moving = f"moving {name_tokens(sources, evidence.spec)} to their ids in the reference, with {properties}"
+    distance = describe_distance(sources)
     yield TokenizerChange(
         kind="shift",
-        sentence=moving + _describe_distance(sources),
+        sentence=f"{moving} ({distance})" if distance else moving,
         cost=cost.MOVED_TOKENS,
         transform=lambda spec: _move(spec, sources, roles),
     )
@@ -61,14 +67,6 @@ def _find_moved_roles(evidence: Evidence, sources: Mapping[int, int]) -> dict[st
         for role, (id, target) in moved.items()
         if (named[role] == target if role in named else types[id] == TokenType.CONTROL)
     }
-
-
-def _describe_distance(sources: Mapping[int, int]) -> str:
-    """Say how far most ids are off, as they are if a converter counts a block of special tokens at the wrong end."""
-    distance, count = Counter(id - source for id, source in sources.items()).most_common(1)[0]
-    if count < _AGREEMENT * len(sources):
-        return ""
-    return f" ({count:,} of the ids are {abs(distance):,} too {'low' if distance > 0 else 'high'})"
 
 
 def _both_sides(evidence: Evidence) -> tuple[Sequence[object], Sequence[object]]:
@@ -131,6 +129,9 @@ def moves_by_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
     tried: list[dict[int, int]] = []
     for alone in (True, False):
         substitutes = _find_substitutes(evidence, alone=alone)
+        if alone and len(block := _find_block(evidence, substitutes)) >= _LEAST:
+            yield _move_texts(block, spec)
+            return
         is_likely = 0 < len(substitutes) <= _MOST_BY_IDS and max(substitutes.values()) < len(spec.tokens)
         if not is_likely or substitutes in tried:
             continue
@@ -161,6 +162,40 @@ def _find_substitutes(evidence: Evidence, *, alone: bool) -> dict[int, int]:
     always = {ours: min(theirs) for ours, theirs in seen.items() if len(theirs) == 1}
     counts = Counter(always.values())
     return {ours: theirs for ours, theirs in always.items() if ours != theirs and counts[theirs] == 1}
+
+
+def _find_block(evidence: Evidence, substitutes: Mapping[int, int]) -> dict[int, int]:
+    """Return by id where each token of a block is now, if several of them are off by the same number of ids.
+
+    The reference is asked for those near them, as few of them are in failing texts. The others, such as the inner parts
+    of words, are as far away as the token before or after.
+    """
+    distances = Counter(theirs - ours for ours, theirs in substitutes.items())
+    encoder, expected, size = evidence.encoder, evidence.facts.tokenizer, len(evidence.spec.tokens)
+    if max(distances.values(), default=0) < _ALIKE or encoder is None or expected is None:
+        return {}
+    first, last = (limit({*substitutes, *substitutes.values()}) for limit in (min, max))
+    width = last - first + 1
+    if width > _MOST_IN_BLOCK:
+        return {}
+    places = ask_places(range(max(0, first - width), min(size, last + width)), encoder, expected)
+    moved = {id for pair in places.items() if pair[0] != pair[1] for id in pair}
+    if not moved or max(moved) >= size:
+        return {}
+    block = range(min(moved), max(moved) + 1)
+    sources = {theirs: ours for ours, theirs in places.items() if ours in block}
+    if len(sources) < sum(ours in block for ours in places):
+        return {}
+    free = {*block}.difference(sources.values())
+    _add_ambiguous(sources, dict.fromkeys((id for id in block if id not in sources), free))
+    return {id: source for id, source in sorted(sources.items()) if id != source}
+
+
+def _move_texts(sources: Mapping[int, int], spec: TokenizerSpec) -> TokenizerChange:
+    distance = describe_distance(sources)
+    sentence = f"moving the texts of {name_tokens(sources, spec)} to their ids in the reference"
+    patches = {id: TokenPatch(spec.tokens[source]) for id, source in sources.items()}
+    return patch_tokens(patches, "tokens", f"{sentence} ({distance})" if distance else sentence, cost.TEXTS_BY_IDS)
 
 
 def _close(substitutes: Mapping[int, int]) -> list[list[int]]:

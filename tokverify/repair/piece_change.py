@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from tokverify.compare.damage.table import describe_damage
+from tokverify.compare.shift import LEAST_MOVED
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet, Settings
@@ -21,6 +22,7 @@ from tokverify.repair.probe.vocabulary import BYTES, find_byte_run
 from tokverify.repair.spelling import RESPELLINGS, Respelling, spell_token
 from tokverify.repair.token_patch import (
     TokenPatch,
+    describe_distance,
     name_tokens,
     name_tokens_and_kinds,
     patch_tokens,
@@ -104,7 +106,7 @@ def _describe_difference(text: str, expected: str) -> str:
     return _AS_THERE
 
 
-def _describe_all(ids: Iterable[int], spec: TokenizerSpec, reference: TokenizerSpec) -> str:
+def _describe_all(ids: Collection[int], spec: TokenizerSpec, reference: TokenizerSpec) -> str:
     """Say how the reference stores tokens and, if that can be seen, what a program did to all of them."""
     pairs = [(spec.tokens[id], reference.tokens[id]) for id in ids]
     if all(_is_as_in_vocab_txt(*pair) for pair in pairs) and any(text.startswith("##") for text, _ in pairs):
@@ -112,8 +114,17 @@ def _describe_all(ids: Iterable[int], spec: TokenizerSpec, reference: TokenizerS
     how = {_describe_difference(*pair) for pair in pairs}
     if how != {_AS_THERE}:
         return how.pop() if len(how) == 1 else _AS_THERE
-    reason = describe_damage(pairs) or _explain_lost(spec.tokens, reference.tokens)
+    reason = (
+        describe_damage(pairs) or _explain_lost(spec.tokens, reference.tokens) or _explain_moved(ids, spec, reference)
+    )
     return f"{_AS_THERE} ({reason})" if reason else _AS_THERE
+
+
+def _explain_moved(ids: Collection[int], spec: TokenizerSpec, reference: TokenizerSpec) -> str:
+    """Say how far most ids are off, if the tokens are the same ones; empty if they are not, or if few are."""
+    places = {spec.tokens[id]: id for id in ids}
+    sources = {id: places[reference.tokens[id]] for id in ids if reference.tokens[id] in places}
+    return describe_distance(sources) if len(sources) == len(places) >= LEAST_MOVED else ""
 
 
 def _explain_lost(tokens: Sequence[str], expected: Sequence[str]) -> str:

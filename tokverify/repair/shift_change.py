@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tokverify.compare.shift import AGREEMENT, LEAST_MOVED, MOST, Shift, find_shift
@@ -70,17 +70,24 @@ def _find_by_ids(evidence: Evidence, encoder: Encoder, expected: Tokenizer) -> S
 
 def _find_first_moved(known: int, move: int, encoder: Encoder, expected: Tokenizer) -> int:
     """Return the first of our ids that are moved, at most `known`: the reference encodes the texts of those before."""
-    texts = {
-        id: text for id in range(max(0, known - _MOST_ASKED), known) if (text := from_utf8(encoder.token_bytes(id)))
-    }
-    ours, theirs = (Queries(side).encode_all(list(texts.values())) for side in (encoder, expected))
     first = known
-    for id, our_ids, their_ids in sorted(zip(texts, ours, theirs, strict=True), reverse=True):
-        if our_ids == [id] == their_ids:
+    for id, place in reversed(ask_places(range(max(0, known - _MOST_ASKED), known), encoder, expected).items()):
+        if id == place:
             break
-        if our_ids == [id] and their_ids == [id + move]:
+        if place == id + move:
             first = id
     return first
+
+
+def ask_places(ids: Iterable[int], encoder: Encoder, expected: Tokenizer) -> dict[int, int]:
+    """Return the reference's id of each of our tokens whose text is a single token on both sides."""
+    texts = {id: text for id in ids if (text := from_utf8(encoder.token_bytes(id)))}
+    parse_special = expected.parses_special
+    ours, theirs = (
+        Queries(side).encode_all(list(texts.values()), parse_special=parse_special) for side in (encoder, expected)
+    )
+    answers = zip(texts, ours, theirs, strict=True)
+    return {id: found[0] for id, own, found in answers if own == [id] and found and len(found) == 1}
 
 
 def _gain_by_moving_roles(evidence: Evidence, shift: Shift) -> int:

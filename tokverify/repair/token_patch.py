@@ -6,6 +6,7 @@ Sentences quote tokens in visible form, so a renderer must not escape these quot
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -20,6 +21,7 @@ from tokverify.texts.token_text import is_padding
 
 _Value = TypeVar("_Value")
 _SHOWN_RANGES = 4
+_NEARLY_ALL = 0.9
 _TAGS = "tags"
 
 KINDS: Mapping[str, Callable[[str], object]] = {
@@ -93,6 +95,18 @@ def name_tokens_and_kinds(ids: Collection[int], spec: TokenizerSpec) -> str:
         example = next(spec.tokens[id] for id in sorted(ids) if kind_of(spec.tokens[id]) == _TAGS)
         shown[shown.index(_TAGS)] = f"tags such as {quote(example)}"
     return f"{names.removesuffix(')')}, {', '.join(shown)})"
+
+
+def describe_distance(sources: Mapping[int, int]) -> str:
+    """Say how far most ids are off, as they are if a converter counts a block of special tokens at the wrong end.
+
+    Args:
+        sources: Where each token is now, by its right id.
+    """
+    distance, count = Counter(id - source for id, source in sources.items()).most_common(1)[0]
+    if count < _NEARLY_ALL * len(sources):
+        return ""
+    return f"{count:,} of the ids are {abs(distance):,} too {'low' if distance > 0 else 'high'}"
 
 
 def patch_tokens(patches: Patches, kind: str, sentence: str, cost: float) -> TokenizerChange:
