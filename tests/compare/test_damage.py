@@ -9,9 +9,11 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from string import ascii_letters, ascii_lowercase, digits, punctuation
+from types import SimpleNamespace
 from unicodedata import normalize
 
 import pytest
+import regex
 
 from support.charsmap_maker import make_charsmap
 from support.made_vocabulary import CORPUS, wordpiece
@@ -22,6 +24,7 @@ from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.convert.json_writer import write_json
+from tokverify.compare.damage.lost_pattern import find_longer_numbers
 from tokverify.compare.damage.lost_setting import (
     find_lost_case,
     find_lost_charsmap,
@@ -676,7 +679,7 @@ def test_a_reference_that_splits_no_text_is_at_fault_if_its_pieces_are_words(
     [
         ([], byte_level(use_regex=True), "smollm", True),
         # A trainer that leaves digits together makes pieces of numbers.
-        ([f"Ġ {digit}" for digit in digits] + [f"{one} {other}" for one, other in product(digits, repeat=2)],
+        ([f"Ġ {digit}" for digit in digits] + [f"{one} {other}" for one, other in product(digits, repeat=2)] + ["19 9"],
          byte_level(use_regex=True), "smollm", False),
         ([], stages({"type": "Digits", "individual_digits": True}, byte_level(use_regex=True)), "gpt-2", False),
     ],
@@ -688,6 +691,27 @@ def test_a_reference_that_has_lost_its_stage_for_digits_is_at_fault(
     model, reference = write(tmp_path, bpe_spec(merges, pre=pre), merges=merges, pre_tokenizer=pre_tokenizer)
     cases = [Case(id="number", suite="made", text="a  12", add_special=False)]
     assert_at_fault(model, reference, cases, "leaves spaces and digits together" if is_at_fault else "")
+
+
+@pytest.mark.parametrize(
+    ("longer", "pattern", "pre", "is_at_fault"),
+    [
+        ([], PATTERN, "llama-bpe", False),
+        ([], PATTERN.replace(r"\p{N}", r"\p{N}+"), "llama-bpe", True),
+        # A model that leaves them together shows no fault, and a trainer that does so makes years.
+        ([], PATTERN.replace(r"\p{N}", r"\p{N}+"), "gpt-2", False),
+        (["20 00"], PATTERN.replace(r"\p{N}", r"\p{N}+"), "llama-bpe", False),
+    ],
+)
+def test_a_reference_that_keeps_longer_numbers_whole_than_it_was_trained_with_is_at_fault(
+    longer: list[str], pattern: str, pre: str, is_at_fault: bool
+):
+    numbers = [f"{one} {other}" for one, other in product(digits, repeat=2)]
+    numbers += [f"{one}{two} {three}" for one, two, three in product(digits, repeat=3)]
+    spec = bpe_spec([*LONGER_WORDS, *numbers, *longer], pre=pre)
+    facts = SimpleNamespace(pieces=spec.tokens, split=regex.compile(pattern.replace(r"\p{N}|", r"\p{N}{1,3}|")).findall)
+    found = [each.message for each in find_longer_numbers(Encoder(spec), facts)]
+    assert ["keeps numbers of 4 digits whole" in message for message in found] == [True] * is_at_fault
 
 
 @pytest.mark.parametrize(

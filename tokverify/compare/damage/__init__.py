@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from tokverify.compare.damage.lost_pattern import (
     find_foreign_pattern,
+    find_longer_numbers,
     find_lost_pattern,
     find_lost_stage,
     find_replaced_pattern,
@@ -68,6 +69,7 @@ def find_damage(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifferenc
     # A stage that is known to be lost splits pieces, too.
     if not found and isinstance(actual, Encoder):
         yield from find_foreign_pattern(actual, facts)
+        yield from find_longer_numbers(actual, facts)
 
 
 def _find_lost(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:

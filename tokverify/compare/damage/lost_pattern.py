@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -12,6 +13,8 @@ from tokverify.compare.opened import Opened
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
+from tokverify.errors import answer_or
+from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import TokenizerDifference
 from tokverify.sources.huggingface.bpe import split_all
 from tokverify.sources.huggingface.document import Document
@@ -30,6 +33,7 @@ _MANY_WORDS = 10_000
 """Among so many pieces that begin with a space there are years and brackets, unless a trainer split them."""
 _MOST = 8_000
 """At most this many pieces are split; of more, an even sample."""
+_NUMBER = re.compile("[0-9]+")
 _SEPARATED = (
     ("digits", re.compile("[0-9].|.[0-9]", re.DOTALL), "a 12", "a digit beside another character"),
     ("punctuation", re.compile(f"{SPELLED_SPACE}[!-/:-@\\[-`{{-~]"), "a (", "a space before punctuation"),
@@ -128,6 +132,29 @@ def find_foreign_pattern(actual: Encoder, facts: Opened) -> Iterator[TokenizerDi
             " they were trained with a pattern like that of the model"
         )
         yield damage_difference(message, lost)
+
+
+def find_longer_numbers(actual: Encoder, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that a byte-level reference keeps numbers whole that its pieces show to have been split, as the model does.
+
+    A trainer makes longer numbers, such as years, before it has made nearly all shorter ones. If all pieces have single
+    digits, the ids of a number are the same however it is split.
+    """
+    words = sum(piece.startswith(SPELLED_SPACE) for piece in facts.pieces)
+    numbers = Counter(map(len, filter(_NUMBER.fullmatch, facts.pieces)))
+    longest = max(numbers, default=0)
+    is_full = longest > 1 and words >= _MANY_WORDS and numbers[longest] >= NEARLY_ALL * 10**longest
+    if facts.split is None or not is_full or not actual.settings.family.is_bpe:
+        return
+    text = "1" * (longest + 1)
+    splits = [splitter(PRE_TOKENIZERS[actual.settings.pre])(text), answer_or([], facts.split, text)]
+    if [text in split for split in splits] == [False, True]:
+        message = (
+            f"its pre-tokenizer keeps numbers of {longest + 1} digits whole, but its pieces hold"
+            f" {numbers[longest]:,} of the {10**longest:,} numbers of {longest} digits and none that is longer, so that"
+            f" they were trained with such numbers split, as the model ({actual.settings.pre}) does"
+        )
+        yield damage_difference(message)
 
 
 # The candidates for a repair mostly have the same pre-tokenizer.
