@@ -476,6 +476,14 @@ def test_markers_typed_as_ordinary_tokens_are_found_by_ids_whatever_their_texts(
         assert not differences(Encoder(actual), hide(Encoder(expected)), Aspect.TYPES)
 
 
+def test_markers_typed_as_ordinary_tokens_are_found_by_ids_also_if_scores_rank_the_tokens():
+    scores = dict.fromkeys(["▁", "a", "<|x|>", "<|y|>", "<unused7>"], 0.0)
+    right = spm_spec(scores, {"<|x|>": CONTROL, "<unused7>": CONTROL})
+    wrong = spm_spec(scores)
+    [found] = differences(Encoder(wrong), IdsOnly(Encoder(right)), Aspect.TYPES)
+    assert (found.severity, [right.tokens[id] for id in found.ids]) == (ERROR, ["<|x|>"])
+
+
 def test_a_token_that_lost_its_merges_is_not_said_to_be_a_marker():
     right = bpe_spec(["a b", "# #", "## ##"])
     lost = replace(right, merges=["a b"])

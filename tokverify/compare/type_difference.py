@@ -8,6 +8,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from tokverify.compare.digest import make_difference
+from tokverify.engine.attribute import ORDINARY
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Ranking
 from tokverify.engine.special_text import BYTE_PIECE, is_converted_control, is_converted_sentinel
@@ -110,21 +111,31 @@ def find_type_differences(
 
 
 def find_unmatched_tokens(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
-    """Yield ordinary tokens that no merge could make, but that a reference matches which does not tell its types.
+    """Yield ordinary tokens that a reference matches in texts which does not tell its types.
 
-    No case need contain them, and their texts need not look special, such as `>>TITLE<<`.
+    It is asked for markers, as no case need contain them, and for tokens that no merge could make: their texts need not
+    look special, such as `>>TITLE<<`.
     """
     if not isinstance(actual, Encoder) or answer_or(None, types_of, expected) is not None:
         return
     pieces = actual.settings.pieces
-    ids = never_made(actual.spec, actual.settings)[:_MOST_ASKED]
+    ids = sorted({*_ordinary_markers(actual), *never_made(actual.spec, actual.settings)})[:_MOST_ASKED]
     texts = [f"a{pieces[id]}a" for id in ids]
     sides = (Queries(side).encode_all(texts, parse_special=side.parses_special) for side in (actual, expected))
     answers = zip(ids, *sides, strict=True)
     unmatched = [id for id, ours, theirs in answers if id in (theirs or ()) and id not in (ours or ())]
     if unmatched:
-        rest = " that no merge could make, but matched in texts by the reference"
+        rest = ", but matched in texts by the reference"
         yield _describe_ordinary(unmatched, pieces, rest, "MATCHED")
+
+
+def _ordinary_markers(actual: Encoder) -> Iterator[int]:
+    """Yield the ordinary tokens that look like special ones, without those that fill up a vocabulary."""
+    attributes = actual.settings.attributes
+    for id, piece in enumerate(actual.settings.pieces):
+        # Most pieces begin otherwise, and to find that they are no markers takes long.
+        if piece.startswith(("<", "[")) and attributes[id] & ORDINARY and is_marker(piece) and not is_filler(piece):
+            yield id
 
 
 def find_left_out_types(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
