@@ -134,7 +134,7 @@ def test_tokens_are_cut_at_nul_and_never_empty():
 
 @pytest.mark.parametrize("tokens", [["a", "b", "a"], ["a", "b", "a\0"], ["[EMPTY_2]", "b", ""]])
 def test_a_token_listed_twice_is_refused(tokens: list[str]):
-    with pytest.raises(BrokenFileError, match=r"twice, as ids 0 and 2 \(1 duplicate in all\)"):
+    with pytest.raises(BrokenFileError, match=r"twice, as ids 0 and 2 \(1 duplicate in all\); llama.cpp aborts[^;]*$"):
         resolve(TokenizerSpec(model="llama", tokens=tokens))
 
 
@@ -143,6 +143,16 @@ def test_a_token_listed_twice_because_of_another_alphabet_is_refused_with_the_re
         BrokenFileError, match=r"'Ġ' twice.*; 4 tokens begin with Ġ, and 0 with ▁, which its model uses"
     ):
         resolve(TokenizerSpec(model="llama", tokens=["a", "Ġ", "Ġa", "Ġthe", "Ġ"]))
+
+
+def test_tokens_that_are_listed_twice_because_they_were_cut_off_are_refused_with_the_reason():
+    longer = [f"{letter}bcd{ending}" for letter in "abcdefgh" for ending in ("ef", "gh")]
+    with pytest.raises(
+        BrokenFileError, match=r"8 duplicates in all.*; all of these have 4 characters, and no ordinary"
+    ):
+        resolve(TokenizerSpec(model="llama", tokens=["a", "b", *(text[:4] for text in longer)]))
+    with pytest.raises(BrokenFileError, match=r"such a file$"):
+        resolve(TokenizerSpec(model="llama", tokens=["a", "b", *longer, *longer, "longest"]))
 
 
 def test_added_tokens_are_in_the_order_of_their_lengths_in_bytes():

@@ -9,6 +9,7 @@ Source: `llama_vocab::impl::load` in llama.cpp's `src/llama-vocab.cpp`.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import partial
 
@@ -24,7 +25,7 @@ from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer
 from tokverify.engine.requirement import read_by
 from tokverify.engine.space_mark import describe_foreign_spaces
 from tokverify.errors import BrokenFileError, UnsupportedError
-from tokverify.spec import AddedToken, TokenizerSpec
+from tokverify.spec import AddedToken, TokenizerSpec, TokenType
 from tokverify.text.wording import find_similar_names, list_alternatives, plural, short_repr
 
 KEEP_SPACE_AFTER = ("<unk>", "<s>", "<|endoftext|>")
@@ -35,6 +36,8 @@ NAMES_THAT_STRIP = (*_PHI_3, _MODERN_BERT)
 """llama.cpp strips spaces around added tokens if `general.name` contains one of these, in any case."""
 TELLING_NAMES = (_PHI_3[0], _MODERN_BERT)
 """One of these names for each way in which it does."""
+_FEWEST_CUT = 8
+"""So many duplicates of one length show that tokens were cut off."""
 _MAX_ID = 0xFFFFFFFF
 """The highest id that a GGUF file can declare for a special token."""
 
@@ -99,7 +102,7 @@ class _Loader:
         self.pieces = _pieces(spec.tokens)
         self.ids = index_pieces(self.pieces)
         if len(self.ids) != len(self.pieces):
-            raise BrokenFileError(_duplicate_message(self.pieces, describe_foreign_spaces(spec)))
+            raise BrokenFileError(_duplicate_message(self.pieces, spec))
         self.pieces = family.displayed_pieces(self.pieces, self.ids)
 
     def settings(self) -> Settings:
@@ -237,15 +240,25 @@ def _pieces(tokens: Sequence[str]) -> Sequence[str]:
         return pieces
 
 
-def _duplicate_message(texts: Sequence[str], spaces: str) -> str:
+def _duplicate_message(texts: Sequence[str], spec: TokenizerSpec) -> str:
     ids = {text: id for id, text in enumerate(texts)}
     second = next(id for id, text in enumerate(texts) if ids[text] != id)
-    text = texts[second]
+    text, spaces = texts[second], describe_foreign_spaces(spec)
     return (
         f"tokenizer.ggml.tokens contains {short_repr(text)} twice, as ids {second} and {ids[text]} "
         f"({plural(len(texts) - len(ids), 'duplicate')} in all); llama.cpp aborts on such a file"
-        f"{f'; {spaces}, which its model uses for a space' if spaces else ''}"
+        f"{f'; {spaces}, which its model uses for a space' if spaces else _describe_cut(texts, spec)}"
     )
+
+
+def _describe_cut(texts: Sequence[str], spec: TokenizerSpec) -> str:
+    """Say that tokens were cut off, if all duplicates are as long as the longest ordinary tokens; empty otherwise."""
+    duplicates = {text for text, count in Counter(texts).items() if count > 1}
+    types = spec.types or [TokenType.NORMAL] * len(texts)
+    longest = max((len(text) for text, type in zip(texts, types, strict=False) if type == TokenType.NORMAL), default=0)
+    if len(duplicates) < _FEWEST_CUT or {*map(len, duplicates)} != {longest}:
+        return ""
+    return f"; all of these have {longest} characters, and no ordinary token has more, as if they were cut off"
 
 
 def _contains_any(text: str, *parts: str) -> bool:
