@@ -678,7 +678,7 @@ def test_a_reference_that_splits_no_text_is_at_fault_if_its_pieces_are_words(
     ("numbers", "pre_tokenizer", "pre", "is_at_fault"),
     [
         ([], byte_level(use_regex=True), "smollm", True),
-        # A trainer that leaves digits together makes pieces of numbers.
+        # A trainer that leaves digits together makes pieces of numbers, and of years.
         ([f"Ġ {digit}" for digit in digits] + [f"{one} {other}" for one, other in product(digits, repeat=2)] + ["19 9"],
          byte_level(use_regex=True), "smollm", False),
         ([], stages({"type": "Digits", "individual_digits": True}, byte_level(use_regex=True)), "gpt-2", False),
@@ -694,23 +694,26 @@ def test_a_reference_that_has_lost_its_stage_for_digits_is_at_fault(
 
 
 @pytest.mark.parametrize(
-    ("longer", "pattern", "pre", "is_at_fault"),
+    ("longer", "numbers", "pre", "is_at_fault"),
     [
-        ([], PATTERN, "llama-bpe", False),
-        ([], PATTERN.replace(r"\p{N}", r"\p{N}+"), "llama-bpe", True),
-        # A model that leaves them together shows no fault, and a trainer that does so makes years.
-        ([], PATTERN.replace(r"\p{N}", r"\p{N}+"), "gpt-2", False),
-        (["20 00"], PATTERN.replace(r"\p{N}", r"\p{N}+"), "llama-bpe", False),
+        pytest.param([], r"\p{N}{1,3}", "llama-bpe", False, id="split"),
+        pytest.param([], r"\p{N}+", "llama-bpe", True, id="no-longer-split"),
+        pytest.param([], r"\p{N}+", "gpt-2", False, id="the-model-does-not-split-them"),
+        # A trainer that leaves them together makes years, also behind spaces.
+        pytest.param(["20 00"], r"\p{N}+", "llama-bpe", False, id="years"),
+        pytest.param(["Ġ 1", "Ġ1 9", "Ġ19 9", "Ġ199 9"], r"\p{N}+", "llama-bpe", False, id="years-behind-spaces"),
     ],
 )
 def test_a_reference_that_keeps_longer_numbers_whole_than_it_was_trained_with_is_at_fault(
-    longer: list[str], pattern: str, pre: str, is_at_fault: bool
+    longer: list[str], numbers: str, pre: str, is_at_fault: bool
 ):
-    numbers = [f"{one} {other}" for one, other in product(digits, repeat=2)]
-    numbers += [f"{one}{two} {three}" for one, two, three in product(digits, repeat=3)]
-    spec = bpe_spec([*LONGER_WORDS, *numbers, *longer], pre=pre)
-    facts = SimpleNamespace(pieces=spec.tokens, split=regex.compile(pattern.replace(r"\p{N}|", r"\p{N}{1,3}|")).findall)
-    found = [each.message for each in find_longer_numbers(Encoder(spec), facts)]
+    known = [f"{one} {other}" for one, other in product(digits, repeat=2)]
+    known += [f"{one}{two} {three}" for one, two, three in product(digits, repeat=3)]
+    spec = bpe_spec([*LONGER_WORDS, *known, *longer], pre=pre)
+    split = regex.compile(PATTERN.replace(r"\p{N}|", rf"{numbers}|")).findall
+    found = [
+        each.message for each in find_longer_numbers(Encoder(spec), SimpleNamespace(pieces=spec.tokens, split=split))
+    ]
     assert ["keeps numbers of 4 digits whole" in message for message in found] == [True] * is_at_fault
 
 

@@ -221,15 +221,14 @@ def test_an_eos_among_added_tokens_that_no_file_lists_is_not_called_wrong(model_
 @pytest.mark.parametrize(
     ("ends", "config", "severity"),
     [
-        ((5, 6), "", WARNING),
-        ((5, 6), '{"eos_token": "</s>"}', ERROR),
-        # One alone may be a mistake, and so are reserved tokens, and those that are named like others.
-        ((1, 6), "", ERROR),
-        ((5, 5), "", ERROR),
-        ((5, 7), "", ERROR),
-        ((5, 8), "", ERROR),
-        ((5, 4), "", ERROR),
-        ((2, 1), "", ERROR),
+        pytest.param((5, 6), "", WARNING, id="both"),
+        pytest.param((5, 6), '{"eos_token": "</s>"}', ERROR, id="a-file-names-another"),
+        pytest.param((1, 6), "", ERROR, id="one-alone"),
+        pytest.param((5, 5), "", ERROR, id="the-same-twice"),
+        pytest.param((5, 7), "", ERROR, id="reserved"),
+        pytest.param((5, 8), "", ERROR, id="named-like-another"),
+        pytest.param((5, 4), "", ERROR, id="ordinary"),
+        pytest.param((2, 1), "", ERROR, id="exchanged"),
     ],
 )
 def test_other_control_pieces_for_both_ends_are_not_called_wrong(tmp_path, ends, config, severity):

@@ -93,6 +93,12 @@ def count_rows(spec: TokenizerSpec, facts: Opened) -> int | None:
     return answer_or(None, lambda: embedding_count(place))
 
 
+def describe_rows(spec: TokenizerSpec, facts: Opened) -> str:
+    """Say how many embeddings the model has, and, unless the file itself shows it, where that is written."""
+    has_only = f"the model has only {count_rows(spec, facts) or 0:,} embeddings"
+    return has_only if spec.embedding_rows is not None else f"{has_only} (vocab_size of the reference's config.json)"
+
+
 def _beyond(spec: TokenizerSpec, facts: Opened) -> Sequence[int]:
     rows = count_rows(spec, facts)
     return () if rows is None or len(spec.tokens) > rows else range(rows, len(facts.pieces))

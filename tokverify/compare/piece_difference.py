@@ -10,7 +10,7 @@ from unicodedata import is_normalized, normalize
 
 from tokverify.compare.damage.table import describe_damage
 from tokverify.compare.digest import make_difference
-from tokverify.compare.embedding import count_rows, find_without_embedding
+from tokverify.compare.embedding import describe_rows, find_without_embedding
 from tokverify.compare.opened import Opened
 from tokverify.compare.shift import find_shift
 from tokverify.engine.encoder import Encoder
@@ -96,8 +96,8 @@ def find_piece_differences(
     if (missing := by_aspect[Aspect.MISSING]) and isinstance(actual, Encoder):
         without = find_without_embedding(actual.spec, opened)
         by_aspect[Aspect.MISSING] = [piece for piece in missing if piece.id not in without]
-        rows = count_rows(actual.spec, opened)
-        yield from _describe_without_embedding([piece for piece in missing if piece.id in without], rows)
+        lost = [piece for piece in missing if piece.id in without]
+        yield from _describe_without_embedding(lost, describe_rows(actual.spec, opened))
     for aspect, pieces in by_aspect.items():
         if pieces:
             yield _with_note(_describe(aspect, pieces), pieces, actual, expected)
@@ -122,10 +122,10 @@ def _with_left_out(piece: PieceDifference, left_out: Mapping[int, str]) -> Piece
     return replace(piece, expected=text) if is_listed and not is_filler(piece.actual or "") else piece
 
 
-def _describe_without_embedding(pieces: Sequence[PieceDifference], rows: int | None) -> Iterator[TokenizerDifference]:
+def _describe_without_embedding(pieces: Sequence[PieceDifference], rows: str) -> Iterator[TokenizerDifference]:
     if pieces:
         found = _describe(Aspect.MISSING, pieces)
-        message = f"{found.message}; the model has only {rows:,} embeddings, so no file can have more"
+        message = f"{found.message}; {rows}, so no file can have more"
         yield replace(found, severity=INFO, origin=Origin.RUNTIME, message=message)
 
 

@@ -88,7 +88,8 @@ def _judge_other(role: str, ours: int, theirs: int, actual: Tokenizer, expected:
         )
     elif is_role_open(role, expected) and _may_be_right(ours, actual, expected):
         severity = min(severity, WARNING)
-        reason = "; a .model file names only the roles of its training, and no file beside it says which is right"
+        trained = "a .model file names only the special tokens that it was trained with"
+        reason = f"; {trained}, and no file beside it says which are right"
     elif role == "bos" and _both_begin(actual, expected, ours):
         severity = WARNING
         reason = f"; the reference, too, begins texts with {_name(actual, ours)}: GGUF has no other key for it"
@@ -183,8 +184,8 @@ def _has_eos_of_base_model(actual: Tokenizer, expected: Tokenizer, ours: int, th
 def _may_be_right(id: int, actual: Tokenizer, expected: Tokenizer) -> bool:
     """Whether a token of a role may be right, although a .model names another.
 
-    It is behind the last piece, or BOS and EOS are two other control pieces, as in ChatGLM: a mistake rarely changes
-    both to such.
+    Either it is behind the last piece, or both BOS and EOS are control pieces to which the .model gives no role, as in
+    ChatGLM: a mistake rarely changes both to such.
     """
     if id >= expected.vocab_size:
         return not is_filler(actual.piece(id))
@@ -192,11 +193,9 @@ def _may_be_right(id: int, actual: Tokenizer, expected: Tokenizer) -> bool:
     if spec is None:
         return False
     taken, controls = set(spec.special_ids.values()), set(ids_of_type(spec.types, TokenType.CONTROL))
-    ends = (controls - taken).intersection(
-        actual.special_ids[role] for role in _ESSENTIAL if role in actual.special_ids
-    )
-    named = [end for end in ends if not is_filler(spec.tokens[end]) and spec.tokens[end] not in ROLES_BY_NAME]
-    return id in named and len(named) == len(_ESSENTIAL)
+    others = {actual.special_ids[role] for role in _ESSENTIAL if role in actual.special_ids} & (controls - taken)
+    usable = [end for end in others if not is_filler(spec.tokens[end]) and spec.tokens[end] not in ROLES_BY_NAME]
+    return id in usable and len(usable) == len(_ESSENTIAL)
 
 
 def _both_begin(actual: Tokenizer, expected: Tokenizer, bos: int) -> bool:

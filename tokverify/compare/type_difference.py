@@ -65,6 +65,8 @@ _CONTRADICTED = f"{BLAME}: its tokenizer_config.json says what the model does"
 _CONFIGURED = "tokenizer_config.json calls it special, and llama.cpp's converter follows that for a sentencepiece model"
 _MAY_BE_ALIKE = frozenset({_Class.ORDINARY, _Class.USER_DEFINED})
 """A token that is matched before the model runs may be the one that the model makes of the same text anyway."""
+_MARKER_BEGINNINGS = ("<", "[", "▁<", "_<")
+"""What markers begin with; those of DeepSeek have `<`, too, and CodeLlama's a mark of a space before it."""
 _MOST_ASKED = 2_000
 
 
@@ -111,7 +113,7 @@ def find_type_differences(
 
 
 def find_unmatched_tokens(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
-    """Yield ordinary tokens that a reference matches in texts which does not tell its types.
+    """Yield ordinary tokens that are matched in texts by a reference that does not tell its types.
 
     It is asked for markers, as no case need contain them, and for tokens that no merge could make: their texts need not
     look special, such as `>>TITLE<<`.
@@ -119,11 +121,12 @@ def find_unmatched_tokens(actual: Tokenizer, expected: Tokenizer) -> Iterator[To
     if not isinstance(actual, Encoder) or answer_or(None, types_of, expected) is not None:
         return
     pieces = actual.settings.pieces
-    ids = sorted({*_ordinary_markers(actual), *never_made(actual.spec, actual.settings)})[:_MOST_ASKED]
+    # Markers come first, although they have the highest ids: of the others, there may be too many.
+    ids = list(dict.fromkeys([*_ordinary_markers(actual), *never_made(actual.spec, actual.settings)]))[:_MOST_ASKED]
     texts = [f"a{pieces[id]}a" for id in ids]
     sides = (Queries(side).encode_all(texts, parse_special=side.parses_special) for side in (actual, expected))
     answers = zip(ids, *sides, strict=True)
-    unmatched = [id for id, ours, theirs in answers if id in (theirs or ()) and id not in (ours or ())]
+    unmatched = sorted(id for id, ours, theirs in answers if id in (theirs or ()) and id not in (ours or ()))
     if unmatched:
         rest = ", but matched in texts by the reference"
         yield _describe_ordinary(unmatched, pieces, rest, "MATCHED")
@@ -133,8 +136,13 @@ def _ordinary_markers(actual: Encoder) -> Iterator[int]:
     """Yield the ordinary tokens that look like special ones, without those that fill up a vocabulary."""
     attributes = actual.settings.attributes
     for id, piece in enumerate(actual.settings.pieces):
-        # Most pieces begin otherwise, and to find that they are no markers takes long.
-        if piece.startswith(("<", "[")) and attributes[id] & ORDINARY and is_marker(piece) and not is_filler(piece):
+        # No piece that begins otherwise is a marker, and to find that out of each takes long.
+        if (
+            piece.startswith(_MARKER_BEGINNINGS)
+            and attributes[id] & ORDINARY
+            and is_marker(piece)
+            and not is_filler(piece)
+        ):
             yield id
 
 

@@ -215,7 +215,7 @@ class _Loader:
             if missing:
                 raise BrokenFileError(
                     f"general.name {short_repr(name)} makes llama.cpp look for the token {missing[0]!r}, "
-                    "which is missing; another name, without 'phi3' and 'phi-3', avoids that"
+                    "which is missing; unless it is a Phi-3 model that lost it, use a name without 'phi3' and 'phi-3'"
                 )
             rstrip = {*added, self.ids["</s>"]} - set(find_ids(self.ids, KEEP_SPACE_AFTER))
         elif _MODERN_BERT in name:

@@ -16,7 +16,7 @@ from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.shift_change import ask_places
-from tokverify.repair.token_patch import TokenPatch, describe_distance, name_tokens, patch_tokens, types_of
+from tokverify.repair.token_patch import TokenPatch, name_tokens, patch_tokens, types_of, with_distance
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import list_tokens, plural
 from tokverify.tokenizer import why_hidden
@@ -29,7 +29,7 @@ _MOST_BY_IDS = 64
 _ALIKE = 3
 """So many tokens that are off by the same number of ids may belong to a block that is."""
 _MOST_IN_BLOCK = 10_000
-"""The reference is asked for each token of a block."""
+"""A longer block is not looked for: the reference is asked for three times as many tokens."""
 _AGREEMENT = 0.9
 """The share of the tokens that differ for which there must be the same ones elsewhere."""
 
@@ -44,10 +44,9 @@ def moves(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     properties = "types, scores and roles" if roles else "types and scores"
     moving = f"moving {name_tokens(sources, evidence.spec)} to their ids in the reference, with {properties}"
-    distance = describe_distance(sources)
     yield TokenizerChange(
         kind="shift",
-        sentence=f"{moving} ({distance})" if distance else moving,
+        sentence=with_distance(moving, sources),
         cost=cost.MOVED_TOKENS,
         transform=lambda spec: _move(spec, sources, roles),
     )
@@ -122,16 +121,18 @@ def _add_ambiguous(sources: dict[int, int], places: Mapping[int, set[int]]) -> N
 
 
 def moves_by_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
-    """Exchange the texts of tokens that stand for each other in texts, if the reference shows nothing but ids."""
+    """Move a block of texts, or exchange those of tokens that stand for each other, if a reference shows only ids."""
     spec, expected = evidence.spec, evidence.facts.tokenizer
     if expected is None or not why_hidden(expected):
+        return
+    block = _find_block(evidence, _find_substitutes(evidence, alone=True))
+    if len(block) >= _LEAST:
+        # Exchanges of single tokens would repair parts of it.
+        yield _move_texts(block, spec)
         return
     tried: list[dict[int, int]] = []
     for alone in (True, False):
         substitutes = _find_substitutes(evidence, alone=alone)
-        if alone and len(block := _find_block(evidence, substitutes)) >= _LEAST:
-            yield _move_texts(block, spec)
-            return
         is_likely = 0 < len(substitutes) <= _MOST_BY_IDS and max(substitutes.values()) < len(spec.tokens)
         if not is_likely or substitutes in tried:
             continue
@@ -174,7 +175,8 @@ def _find_block(evidence: Evidence, substitutes: Mapping[int, int]) -> dict[int,
     encoder, expected, size = evidence.encoder, evidence.facts.tokenizer, len(evidence.spec.tokens)
     if max(distances.values(), default=0) < _ALIKE or encoder is None or expected is None:
         return {}
-    first, last = (limit({*substitutes, *substitutes.values()}) for limit in (min, max))
+    ids = {*substitutes, *substitutes.values()}
+    first, last = min(ids), max(ids)
     width = last - first + 1
     if width > _MOST_IN_BLOCK:
         return {}
@@ -192,10 +194,9 @@ def _find_block(evidence: Evidence, substitutes: Mapping[int, int]) -> dict[int,
 
 
 def _move_texts(sources: Mapping[int, int], spec: TokenizerSpec) -> TokenizerChange:
-    distance = describe_distance(sources)
     sentence = f"moving the texts of {name_tokens(sources, spec)} to their ids in the reference"
     patches = {id: TokenPatch(spec.tokens[source]) for id, source in sources.items()}
-    return patch_tokens(patches, "tokens", f"{sentence} ({distance})" if distance else sentence, cost.TEXTS_BY_IDS)
+    return patch_tokens(patches, "tokens", with_distance(sentence, sources), cost.TEXTS_BY_IDS)
 
 
 def _close(substitutes: Mapping[int, int]) -> list[list[int]]:

@@ -9,19 +9,20 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TypeVar
 
 from tokverify.engine.families import find_family
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.repair.change import TokenizerChange
+from tokverify.report.run import NEARLY_ALL
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import list_ranges, quote
 from tokverify.texts.token_text import is_padding
 
 _Value = TypeVar("_Value")
 _SHOWN_RANGES = 4
-_NEARLY_ALL = 0.9
 _TAGS = "tags"
 
 KINDS: Mapping[str, Callable[[str], object]] = {
@@ -98,15 +99,22 @@ def name_tokens_and_kinds(ids: Collection[int], spec: TokenizerSpec) -> str:
 
 
 def describe_distance(sources: Mapping[int, int]) -> str:
-    """Say how far most ids are off, as they are if a converter counts a block of special tokens at the wrong end.
+    """Say how far nearly all ids are off, if it is the same number for them; empty otherwise.
 
     Args:
         sources: Where each token is now, by its right id.
     """
-    distance, count = Counter(id - source for id, source in sources.items()).most_common(1)[0]
-    if count < _NEARLY_ALL * len(sources):
+    distances = Counter(id - source for id, source in sources.items())
+    distance, count = max(distances.items(), key=itemgetter(1), default=(0, 0))
+    if not sources or count < NEARLY_ALL * len(sources):
         return ""
     return f"{count:,} of the ids are {abs(distance):,} too {'low' if distance > 0 else 'high'}"
+
+
+def with_distance(sentence: str, sources: Mapping[int, int]) -> str:
+    """Add to a sentence how far nearly all ids are off, if it is the same number for them."""
+    distance = describe_distance(sources)
+    return f"{sentence} ({distance})" if distance else sentence
 
 
 def patch_tokens(patches: Patches, kind: str, sentence: str, cost: float) -> TokenizerChange:

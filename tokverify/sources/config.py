@@ -182,7 +182,7 @@ def are_left_open(ids: Collection[int], expected: Tokenizer) -> bool:
 
 
 def is_role_open(role: str, expected: Tokenizer) -> bool:
-    """Whether nothing but a .model file, which knows the roles of its own training, names the token of a role."""
+    """Whether no file beside a .model names the token of a role; the .model itself knows only those of its training."""
     path = _sentencepiece_file(expected)
     return path is not None and role not in special_texts(path)
 

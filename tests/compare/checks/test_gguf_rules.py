@@ -72,7 +72,7 @@ def marked_t5(*, score: float) -> TokenizerSpec:
 # code, what triggers it, the severity, a part of the message
 TRIGGERS = [
     ("TV100", replace(BPE, tokens=tokens(BPE, id0="b")), ERROR, "llama.cpp refuses the tokenizer"),
-    ("TV100", replace(BPE, general={"name": "phi-3"}), ERROR, "which is missing; another name"),
+    ("TV100", replace(BPE, general={"name": "phi-3"}), ERROR, "which is missing; unless it is a Phi-3 model"),
     ("TV100", declared(BPE, refusal=BrokenFileError("eos")), ERROR, "the file contradicts itself: eos"),
     ("TV101", replace(BPE, pre=None), ERROR, "tokenizer.ggml.pre is missing"),
     ("TV101", replace(BPE, pre="default"), ERROR, "is default"),

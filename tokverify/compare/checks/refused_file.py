@@ -30,7 +30,8 @@ def refused_file(subject: Subject) -> Iterator[Finding]:
 
     How to repair:
         If the file contradicts itself: `tokverify fix MODEL -r REFERENCE -o FIXED`. Otherwise convert the model again,
-        with a newer converter or after correcting the tokenizer's files.
+        with a newer converter or after correcting the tokenizer's files. If only its `general.name` makes llama.cpp
+        look for the tokens of another model, choose another name.
 
     Threads:
         ggml-org/llama.cpp#25739, ggml-org/llama.cpp#5669, ggml-org/llama.cpp#9692

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -33,7 +32,7 @@ _MANY_WORDS = 10_000
 """Among so many pieces that begin with a space there are years and brackets, unless a trainer split them."""
 _MOST = 8_000
 """At most this many pieces are split; of more, an even sample."""
-_NUMBER = re.compile("[0-9]+")
+_NUMBER = re.compile(f"{SPELLED_SPACE}?([0-9]+)")
 _SEPARATED = (
     ("digits", re.compile("[0-9].|.[0-9]", re.DOTALL), "a 12", "a digit beside another character"),
     ("punctuation", re.compile(f"{SPELLED_SPACE}[!-/:-@\\[-`{{-~]"), "a (", "a space before punctuation"),
@@ -141,9 +140,10 @@ def find_longer_numbers(actual: Encoder, facts: Opened) -> Iterator[TokenizerDif
     digits, the ids of a number are the same however it is split.
     """
     words = sum(piece.startswith(SPELLED_SPACE) for piece in facts.pieces)
-    numbers = Counter(map(len, filter(_NUMBER.fullmatch, facts.pieces)))
-    longest = max(numbers, default=0)
-    is_full = longest > 1 and words >= _MANY_WORDS and numbers[longest] >= NEARLY_ALL * 10**longest
+    numbers = {found[1] for found in map(_NUMBER.fullmatch, facts.pieces) if found}
+    longest = max(map(len, numbers), default=0)
+    known = sum(len(number) == longest for number in numbers)
+    is_full = longest > 1 and words >= _MANY_WORDS and known >= NEARLY_ALL * 10**longest
     if facts.split is None or not is_full or not actual.settings.family.is_bpe:
         return
     text = "1" * (longest + 1)
@@ -151,7 +151,7 @@ def find_longer_numbers(actual: Encoder, facts: Opened) -> Iterator[TokenizerDif
     if [text in split for split in splits] == [False, True]:
         message = (
             f"its pre-tokenizer keeps numbers of {longest + 1} digits whole, but its pieces hold"
-            f" {numbers[longest]:,} of the {10**longest:,} numbers of {longest} digits and none that is longer, so that"
+            f" {known:,} of the {10**longest:,} numbers of {longest} digits and none that is longer, so that"
             f" they were trained with such numbers split, as the model ({actual.settings.pre}) does"
         )
         yield damage_difference(message)

@@ -193,7 +193,7 @@ def _are_ends(ours: str, theirs: str, here: Collection[str]) -> bool:
 
 
 def _is_other(ours: str, theirs: str, *, is_control: bool) -> bool:
-    """Whether a control token has another meaning than ours: another role by its name, or a name of other letters."""
+    """Whether theirs means something else: another role by its name or, for control tokens, a name of other letters."""
     if ours in ROLES_BY_NAME and theirs in ROLES_BY_NAME and ROLES_BY_NAME[ours] != ROLES_BY_NAME[theirs]:
         return True
     return is_control and not (is_filler(ours) or is_filler(theirs) or _keeps_letters(ours, theirs))

@@ -1,9 +1,9 @@
 """Number the pieces of a .model as the class of its tokenizer does.
 
 Models that were trained with fairseq have other ids than the .model file that they were published with: XLM-RoBERTa
-has `<s>`, `<pad>`, `</s>` and `<unk>` first and `<mask>` last. The class of the tokenizer, which the files beside the
-.model name, does this. Sources: transformers' `XLMRobertaTokenizer` and `_xlmroberta_set_vocab` in llama.cpp's
-conversion/bert.py.
+has `<s>`, `<pad>`, `</s>` and `<unk>` first and `<mask>` last. The class of the tokenizer does this, which the files
+beside the .model name, or its own name if there are none. Sources: transformers' `XLMRobertaTokenizer` and
+`_xlmroberta_set_vocab` in llama.cpp's conversion/bert.py.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def is_xlm_roberta(path: Path) -> bool:
     """Check whether the class that numbers a .model is XLM-RoBERTa's, which also adds `<s>` and `</s>` around a text.
 
     Raises:
-        UnsupportedError: If they name a class that numbers the pieces in another way.
+        UnsupportedError: If the files beside it name a class that numbers the pieces in another way.
         BrokenFileError: If one of the files is not a JSON object.
     """
     name = class_of(path)
@@ -88,8 +88,8 @@ def renumber(path: Path, message: Message) -> None:
     added = {text for text, _ in (*_FIRST, *_LAST)}
     if texts[: len(_REPLACED)] != _REPLACED or added.intersection(texts[len(_REPLACED) :]):
         raise UnsupportedError(
-            f"{path}: its pieces do not fit XLM-RoBERTa's tokenizer, which its name or the files beside it "
-            "stand for; name its tokenizer.json"
+            f"{path}: its pieces do not fit XLM-RoBERTa's tokenizer, as which its name or the files beside it mark it; "
+            "name its tokenizer.json"
         )
     kept = [(piece.piece, piece.score, piece.type) for piece in message.pieces][len(_REPLACED) :]
     first = [(text, 0.0, int(type)) for text, type in _FIRST]
