@@ -484,6 +484,14 @@ def test_markers_typed_as_ordinary_tokens_are_found_by_ids_also_if_scores_rank_t
     assert (found.severity, [right.tokens[id] for id in found.ids]) == (ERROR, ["<|x|>"])
 
 
+def test_a_marker_is_found_by_ids_behind_any_number_of_tokens_that_no_merge_makes():
+    others = {f"word{index}": TokenType.NORMAL for index in range(2_100)}
+    right = bpe_spec((), {**others, "<|x|>": CONTROL})
+    wrong = replace(right, types=[TokenType.NORMAL] * len(right.tokens))
+    [found] = differences(Encoder(wrong), IdsOnly(Encoder(right)), Aspect.TYPES)
+    assert [right.tokens[id] for id in found.ids] == ["<|x|>"]
+
+
 def test_a_token_that_lost_its_merges_is_not_said_to_be_a_marker():
     right = bpe_spec(["a b", "# #", "## ##"])
     lost = replace(right, merges=["a b"])

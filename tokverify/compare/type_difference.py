@@ -65,8 +65,6 @@ _CONTRADICTED = f"{BLAME}: its tokenizer_config.json says what the model does"
 _CONFIGURED = "tokenizer_config.json calls it special, and llama.cpp's converter follows that for a sentencepiece model"
 _MAY_BE_ALIKE = frozenset({_Class.ORDINARY, _Class.USER_DEFINED})
 """A token that is matched before the model runs may be the one that the model makes of the same text anyway."""
-_MARKER_BEGINNINGS = ("<", "[", "▁<", "_<")
-"""What markers begin with; those of DeepSeek have `<`, too, and CodeLlama's a mark of a space before it."""
 _MOST_ASKED = 2_000
 
 
@@ -136,13 +134,8 @@ def _ordinary_markers(actual: Encoder) -> Iterator[int]:
     """Yield the ordinary tokens that look like special ones, without those that fill up a vocabulary."""
     attributes = actual.settings.attributes
     for id, piece in enumerate(actual.settings.pieces):
-        # No piece that begins otherwise is a marker, and to find that out of each takes long.
-        if (
-            piece.startswith(_MARKER_BEGINNINGS)
-            and attributes[id] & ORDINARY
-            and is_marker(piece)
-            and not is_filler(piece)
-        ):
+        # To find of each piece that it is no marker takes long; those that begin otherwise, llama.cpp knows by text.
+        if piece.startswith(("<", "[")) and attributes[id] & ORDINARY and is_marker(piece) and not is_filler(piece):
             yield id
 
 
