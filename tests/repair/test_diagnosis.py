@@ -113,13 +113,16 @@ def test_tokens_behind_padding_are_exchanged_with_it():
     size = len(BPE.tokens)
     pads = [f"[PAD{id}]" for id in range(size - 1, size + 1)]
     unused = [TokenType.UNUSED] * 2
-    wrong = replace(BPE, tokens=[*BPE.tokens[:-1], *pads, "<x>"], types=[*BPE.types[:-1], *unused, CONTROL])
+    tokens, types = [*BPE.tokens[:-1], *pads, "<x>"], [*BPE.types[:-1], *unused, CONTROL]
+    wrong = replace(BPE, tokens=tokens, types=types, special_ids={"eos": size + 1, "pad": 0})
     result = found(wrong, BPE)
     best = result.diagnosis.explanations[0]
     assert best.unexplained == ()
     assert best.sentence.startswith(f"rewriting token {size - 1} ")
     assert f"which puts padding in the place of token {size + 1} " in best.sentence
+    assert best.sentence.endswith(", and moves eos along")
     changed = result.changes[0].transform(wrong)
+    assert changed.special_ids == {"eos": size - 1, "pad": 0}
     assert list(changed.tokens) == [*BPE.tokens, pads[1], pads[0]]
     assert list(changed.types) == [*BPE.types, *unused]
 

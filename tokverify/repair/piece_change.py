@@ -77,7 +77,15 @@ def _rewrite(
     if left:
         patches = patches | {id: TokenPatch(spec.tokens[place], types[place]) for id, place in left.items()}
         sentence += f", which puts padding in the place of {name_tokens(left, spec)}"
-    return patch_tokens(patches, "tokens", sentence, cost)
+    change = patch_tokens(patches, "tokens", sentence, cost)
+    roles = {role: left[id] for role, id in spec.special_ids.items() if id in left}
+    if not roles:
+        return change
+    return replace(
+        change,
+        sentence=f"{sentence}, and moves {' and '.join(roles)} along",
+        transform=lambda spec: replace(change.transform(spec), special_ids={**spec.special_ids, **roles}),
+    )
 
 
 def _reference_patches(spec: TokenizerSpec, reference: TokenizerSpec, size: int) -> dict[int, TokenPatch]:
