@@ -89,8 +89,7 @@ def count_rows(spec: TokenizerSpec, facts: Opened) -> int | None:
     """Return how many tokens the model has embeddings for; of a file without tensors, as the reference's files say."""
     if spec.embedding_rows is not None or facts.place is None:
         return spec.embedding_rows
-    place = facts.place
-    return answer_or(None, lambda: embedding_count(place))
+    return answer_or(None, embedding_count, facts.place)
 
 
 def describe_rows(spec: TokenizerSpec, facts: Opened) -> str:

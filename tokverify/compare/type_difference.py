@@ -8,7 +8,6 @@ from enum import Enum
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from tokverify.compare.digest import make_difference
-from tokverify.engine.attribute import ORDINARY
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Ranking
 from tokverify.engine.special_text import BYTE_PIECE, is_converted_control, is_converted_sentinel
@@ -21,7 +20,7 @@ from tokverify.spec import TokenType, TokenTypes
 from tokverify.text.wording import list_tokens, plural
 from tokverify.texts.batch import Queries
 from tokverify.texts.matching_text import find_alike
-from tokverify.texts.token_text import is_filler, is_marker
+from tokverify.texts.token_text import is_filler, is_marker, ordinary_markers
 from tokverify.texts.unmade_token import never_made
 from tokverify.texts.vocabulary import to_type, types_of
 from tokverify.tokenizer import Declaring, Tokenizer, TypeListing, pieces_of
@@ -120,7 +119,8 @@ def find_unmatched_tokens(actual: Tokenizer, expected: Tokenizer) -> Iterator[To
         return
     pieces = actual.settings.pieces
     # Markers come first, although they have the highest ids: of the others, there may be too many.
-    ids = list(dict.fromkeys([*_ordinary_markers(actual), *never_made(actual.spec, actual.settings)]))[:_MOST_ASKED]
+    markers = [id for id in ordinary_markers(actual.settings) if not is_filler(pieces[id])]
+    ids = list(dict.fromkeys([*markers, *never_made(actual.spec, actual.settings)]))[:_MOST_ASKED]
     texts = [f"a{pieces[id]}a" for id in ids]
     sides = (Queries(side).encode_all(texts, parse_special=side.parses_special) for side in (actual, expected))
     answers = zip(ids, *sides, strict=True)
@@ -128,15 +128,6 @@ def find_unmatched_tokens(actual: Tokenizer, expected: Tokenizer) -> Iterator[To
     if unmatched:
         rest = ", but matched in texts by the reference"
         yield _describe_ordinary(unmatched, pieces, rest, "MATCHED")
-
-
-def _ordinary_markers(actual: Encoder) -> Iterator[int]:
-    """Yield the ordinary tokens that look like special ones, without those that fill up a vocabulary."""
-    attributes = actual.settings.attributes
-    for id, piece in enumerate(actual.settings.pieces):
-        # To find of each piece that it is no marker takes long; those that begin otherwise, llama.cpp knows by text.
-        if piece.startswith(("<", "[")) and attributes[id] & ORDINARY and is_marker(piece) and not is_filler(piece):
-            yield id
 
 
 def find_left_out_types(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:

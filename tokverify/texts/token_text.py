@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
+from tokverify.engine.attribute import ORDINARY
 from tokverify.engine.families import find_family
-from tokverify.engine.family import Ranking
+from tokverify.engine.family import Ranking, Settings
+from tokverify.engine.joined_strings import find_containing
 from tokverify.engine.special_text import TYPED_BY_TEXT, is_converted_sentinel
 from tokverify.spec import TokenType
 
@@ -36,6 +39,15 @@ _KNOWN = frozenset(TYPED_BY_TEXT)
 def is_marker(text: str) -> bool:
     """Check whether a text looks like a special token."""
     return text in _KNOWN or STRONG.fullmatch(text) is not None
+
+
+def ordinary_markers(settings: Settings) -> Iterator[int]:
+    """Yield the ordinary tokens that look special; llama.cpp knows those that begin otherwise by their texts."""
+    # Few pieces contain these, and to find of each piece that it is no marker takes long.
+    for id in sorted({*find_containing(settings.pieces, "<"), *find_containing(settings.pieces, "[")}):
+        piece = settings.pieces[id]
+        if piece.startswith(("<", "[")) and settings.attributes[id] & ORDINARY and is_marker(piece):
+            yield id
 
 
 def is_filler(text: str) -> bool:

@@ -17,11 +17,12 @@ def ordinary_unmade(spec: TokenizerSpec, settings: Settings) -> list[int]:
     if not settings.family.is_bpe or not spec.merges:
         return []
     normal, pieces = Attribute.NORMAL.value, settings.pieces
-    unmade = _unmade(spec.merges, settings.ids)
+    unmade = unmade_by(spec.merges, settings.ids)
     return sorted(id for id in unmade if settings.attributes[id] == normal and len(pieces[id]) > 1)
 
 
-def _unmade(merges: Sequence[str], ids: Mapping[str, int]) -> Sequence[int]:
+def unmade_by(merges: Sequence[str], ids: Mapping[str, int]) -> Sequence[int]:
+    """Return the tokens that no merge makes."""
     found = find_unmade(merges, ids)
     if found is None:
         made = set(pieces_made_by(merges))
@@ -37,7 +38,7 @@ def lost_merges(spec: TokenizerSpec) -> frozenset[int]:
     family = find_family(spec.model)
     if family is None or not family.is_bpe or not spec.merges:
         return frozenset()
-    unmade = set(_unmade(spec.merges, index_pieces(spec.tokens)))
+    unmade = set(unmade_by(spec.merges, index_pieces(spec.tokens)))
     ids = range(len(spec.tokens))
     first, last = (next((id for id in order if id not in unmade), -1) for order in (ids, reversed(ids)))
     return frozenset(id for id in unmade if first < id < last and len(spec.tokens[id]) > 1)

@@ -9,12 +9,10 @@ from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import Attribute
-from tokverify.engine.family import Settings
-from tokverify.engine.joined_strings import find_containing
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import TYPES
 from tokverify.text.wording import list_tokens, plural
-from tokverify.texts.token_text import is_marker
+from tokverify.texts.token_text import ordinary_markers
 
 _MOST_TRIED = 200
 
@@ -50,7 +48,9 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
     settings = subject.settings
     if not settings.family.declares_types and subject.spec.types is None:
         return
-    lost = [id for id in _plain_markers(settings) if not _is_encoded_whole(subject, id)]
+    normal = Attribute.NORMAL.value
+    plain = [id for id in ordinary_markers(settings) if settings.attributes[id] == normal]
+    lost = [id for id in plain if not _is_encoded_whole(subject, id)]
     markers = subject.markers.strong if lost and subject.spec.chat_template else ()
     written = [id for id in lost if settings.pieces[id] in markers]
     if written:
@@ -61,15 +61,6 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
     others = [id for id in lost if id not in written]
     if others:
         yield _check_unwritten(subject, others)
-
-
-def _plain_markers(settings: Settings) -> Iterator[int]:
-    """Yield the NORMAL tokens that look special."""
-    normal = Attribute.NORMAL.value
-    for id in sorted({*find_containing(settings.pieces, "<"), *find_containing(settings.pieces, "[")}):
-        piece = settings.pieces[id]
-        if piece.startswith(("<", "[")) and settings.attributes[id] == normal and is_marker(piece):
-            yield id
 
 
 def _is_encoded_whole(subject: Subject, id: int) -> bool:

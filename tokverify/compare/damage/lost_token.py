@@ -14,7 +14,7 @@ from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Ranking
-from tokverify.engine.normalizer import ESCAPED_SPACE
+from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.engine.piece_index import listed_pieces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.report.run import NEARLY_ALL
@@ -26,6 +26,7 @@ from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import encode_plain
 from tokverify.texts.token_text import is_marker
+from tokverify.texts.unmade_token import unmade_by
 from tokverify.tokenizer import PatternHolding, Tokenizer, why_hidden
 
 _MOST = 2_000
@@ -239,27 +240,27 @@ def find_unmade_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDi
     ranking = facts.ranking if is_bpe else None
     if ranking is None or not ranking.merges or facts.tokenizer is None:
         return
-    settings, made = actual.settings, set(pieces_made_by(ranking.merges))
-    pieces = enumerate(zip(settings.pieces, facts.pieces, settings.attributes, strict=False))
+    settings, pieces = actual.settings, facts.pieces
     unmade = [
         id
-        for id, (piece, other, kind) in pieces
-        if piece == other and len(piece) > 1 and kind == _NORMAL and piece not in made
+        for id in sorted(unmade_by(ranking.merges, settings.ids))
+        if id < len(pieces) and settings.pieces[id] == pieces[id] and len(pieces[id]) > 1
+        if settings.attributes[id] == _NORMAL
     ]
-    if len(unmade) < max(LEAST, LEAST_SHARE * len(facts.pieces)):
+    if len(unmade) < max(LEAST, LEAST_SHARE * len(pieces)):
         return
     mark = ESCAPED_SPACE if settings.add_space_prefix else ""
     texts = {
-        id: settings.pieces[id].removeprefix(mark).replace(ESCAPED_SPACE, " ")
+        id: unescape_spaces(pieces[id].removeprefix(mark))
         for id in thin_out(unmade, _MOST)
-        if settings.pieces[id].startswith(mark)
+        if pieces[id].startswith(mark)
     }
     ours, theirs = (_ids_returning(side, texts) for side in (actual, facts.tokenizer))
     lost = sorted(ours - theirs)
     if len(lost) >= max(LEAST, LEAST_SHARE * len(texts)):
         message = (
             f"merges are missing (it has {len(ranking.merges):,}), and so none makes"
-            f" {plural(len(unmade), 'token')} that it lists, such as {list_tokens(lost, facts.pieces)}, which the model"
+            f" {plural(len(unmade), 'token')} that it lists, such as {list_tokens(lost, pieces)}, which the model"
             " makes by their scores"
         )
         yield damage_difference(message, unmade)
