@@ -136,23 +136,28 @@ def find_lost_fallback(actual: Encoder, document: Document, facts: Opened) -> It
     """
     if not any(stage.get("type") == "ByteFallback" for stage in stages_of(document.library.decoder)):
         return
-    known = [id for id, piece in enumerate(facts.pieces) if BYTE_PIECE.fullmatch(piece)]
-    is_off = document.model.get("byte_fallback") is False
-    lower = [id for id in known if facts.pieces[id][_DIGITS].islower()]
     (ids,) = encode_plain(actual, [_RARE])
-    if not (is_off or lower) or not ids or set(known).isdisjoint(ids):
+    used = [facts.pieces[id] for id in ids or () if id < len(facts.pieces) and BYTE_PIECE.fullmatch(facts.pieces[id])]
+    is_off = document.model.get("byte_fallback") is False
+    if not used or not (is_off or any(map(_is_lower, used))):
         return
+    known = [id for id, piece in enumerate(facts.pieces) if BYTE_PIECE.fullmatch(piece)]
     if is_off:
         message = (
             f"its byte_fallback is off, although it has {plural(len(known), 'byte token')} and its decoder joins them"
             " (ByteFallback), so that it uses none of them"
         )
     else:
+        lower = [id for id in known if _is_lower(facts.pieces[id])]
         message = (
             f"{len(lower):,} of its byte tokens are written in lowercase, such as {list_tokens(lower, facts.pieces)},"
             " so the library does not find them"
         )
     yield damage_difference(message, known)
+
+
+def _is_lower(byte_piece: str) -> bool:
+    return byte_piece[_DIGITS].islower()
 
 
 def find_wrong_unknown(actual: Encoder, document: Document, facts: Opened) -> Iterator[TokenizerDifference]:
