@@ -169,6 +169,17 @@ def test_a_block_of_tokens_with_ids_that_are_off_by_one_is_moved_as_one():
     assert change.sentence.endswith(" (19 of the ids are 1 too low)")
 
 
+def test_a_block_of_tokens_in_reverse_order_is_moved_as_one():
+    """Tokens that no text shows alone, here the unused ones in the middle, continue those beside them."""
+    names = [f"<m{number}>" for number in range(20)]
+    right = bpe_spec(["a b"], {name: TokenType.UNUSED.value if name in names[9:11] else CONTROL for name in names})
+    wrong = replace(right, tokens=[*right.tokens[:-20], *names[::-1]])
+    targets = [Target(text, text, False, True, (right.tokens.index(text),)) for text in ("<m1>", "<m3>", "<m7>")]
+    (change,) = moves_by_ids(Evidence(wrong, Encoder(wrong), Opened(IdsOnly(Encoder(right))), targets))
+    assert list(change.transform(wrong).tokens) == list(right.tokens)
+    assert change.sentence.endswith(" to their ids in the reference (they are in reverse order)")
+
+
 def test_rewriting_tokens_says_that_their_ids_are_off_by_one():
     right, wrong = block_with_one_id_less()
     (change,) = reference_texts(Evidence(wrong, Encoder(wrong), Opened(Encoder(right)), ()))

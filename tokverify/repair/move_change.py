@@ -101,7 +101,7 @@ def _find_sources(ours: Sequence[object], theirs: Sequence[object]) -> dict[int,
 def _add_ambiguous(sources: dict[int, int], places: Mapping[int, set[int]]) -> None:
     """Add the sources of tokens that share their bytes with others, such as digits with byte tokens.
 
-    Each is the one that is as far away as that of the token before or after, if there is one.
+    Each is the one that continues those of the tokens before or after, if there is one.
 
     Args:
         sources: The sources of the other tokens.
@@ -110,7 +110,7 @@ def _add_ambiguous(sources: dict[int, int], places: Mapping[int, set[int]]) -> N
     ids = list(places)
     for ordered, neighbor in ((ids, -1), (ids[::-1], 1)):
         for id in ordered:
-            near = sources.get(id + neighbor, -1) - neighbor
+            near = _continue(sources, id, neighbor)
             if id not in sources and near in places[id]:
                 sources[id] = near
                 places[id].remove(near)
@@ -118,6 +118,18 @@ def _add_ambiguous(sources: dict[int, int], places: Mapping[int, set[int]]) -> N
         if id not in sources:
             sources[id] = min(places[id])
             places[id].remove(sources[id])
+
+
+def _continue(sources: Mapping[int, int], id: int, neighbor: int) -> int:
+    """Return the source that continues those of the two tokens before (-1) or after (1) an id; -1 if there is none.
+
+    They may be in reverse order.
+    """
+    nearest, next_one = sources.get(id + neighbor), sources.get(id + 2 * neighbor)
+    if nearest is None:
+        return -1
+    is_reversed = next_one == nearest - neighbor
+    return nearest + neighbor if is_reversed else nearest - neighbor
 
 
 def moves_by_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
@@ -166,14 +178,16 @@ def _find_substitutes(evidence: Evidence, *, alone: bool) -> dict[int, int]:
 
 
 def _find_block(evidence: Evidence, substitutes: Mapping[int, int]) -> dict[int, int]:
-    """Return by id where each token of a block is now, if several of them are off by the same number of ids.
+    """Return by id where each token of a block is now, if several are off by the same number, or in reverse order.
 
     The reference is asked for those near them, as few of them are in failing texts. The others, such as the inner parts
-    of words, are as far away as the token before or after.
+    of words, continue the tokens before or after them.
     """
     distances = Counter(theirs - ours for ours, theirs in substitutes.items())
+    # In reverse order, the sum of both ids is the same.
+    sums = Counter(map(sum, substitutes.items()))
     encoder, expected, size = evidence.encoder, evidence.facts.tokenizer, len(evidence.spec.tokens)
-    if max(distances.values(), default=0) < _ALIKE or encoder is None or expected is None:
+    if max((*distances.values(), *sums.values()), default=0) < _ALIKE or encoder is None or expected is None:
         return {}
     ids = {*substitutes, *substitutes.values()}
     first, last = min(ids), max(ids)

@@ -23,6 +23,8 @@ from tokverify.texts.token_text import is_padding
 
 _Value = TypeVar("_Value")
 _SHOWN_RANGES = 4
+_LEAST_REVERSED = 4
+"""Of fewer tokens, some were exchanged."""
 _TAGS = "tags"
 
 KINDS: Mapping[str, Callable[[str], object]] = {
@@ -99,11 +101,13 @@ def name_tokens_and_kinds(ids: Collection[int], spec: TokenizerSpec) -> str:
 
 
 def describe_distance(sources: Mapping[int, int]) -> str:
-    """Say how far nearly all ids are off, if it is the same number for them; empty otherwise.
+    """Say how far nearly all ids are off, if it is the same number, or that they are in reverse order; else empty.
 
     Args:
         sources: Where each token is now, by its right id.
     """
+    if len(sources) >= _LEAST_REVERSED and len(set(map(sum, sources.items()))) == 1:
+        return "they are in reverse order"
     distances = Counter(id - source for id, source in sources.items())
     distance, count = max(distances.items(), key=itemgetter(1), default=(0, 0))
     if not sources or count < NEARLY_ALL * len(sources):
@@ -112,7 +116,7 @@ def describe_distance(sources: Mapping[int, int]) -> str:
 
 
 def with_distance(sentence: str, sources: Mapping[int, int]) -> str:
-    """Add to a sentence how far nearly all ids are off, if it is the same number for them."""
+    """Add to a sentence what `describe_distance` says."""
     distance = describe_distance(sources)
     return f"{sentence} ({distance})" if distance else sentence
 
