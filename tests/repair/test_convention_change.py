@@ -74,6 +74,17 @@ def test_escaped_pieces_imply_all_their_splits_as_merges():
     assert found.transform(GEMMA).merges == ["a b", "▁ a", "ab c", "▁ abc"]
 
 
+def test_more_merges_than_tokens_imply_all_splits_of_byte_level_pieces():
+    parts = ["abcde"[start : start + length] for length in range(1, 6) for start in range(6 - length)]
+    splits = [(part[:end], part[end:]) for part in parts for end in range(1, len(part))]
+    splits.sort(key=lambda pair: (parts.index("".join(pair)), parts.index(pair[0])))
+    right = spec_maker.spec_of("gpt2", parts, pre="gpt-2", merges=list(map(" ".join, splits)))
+    wrong = replace(right, merges=right.merges[:-4])
+    found = best(wrong, right, "abcde", "abcdeabcde")
+    assert found.sentence == "using the 20 merges implied by the order of the tokens (4 missing, 0 extra)"
+    assert found.transform(wrong).merges == right.merges
+
+
 def test_unused_tokens_imply_merges_unless_they_are_placeholders():
     unused = TokenType.UNUSED.value
     types = [unused if piece == "abc" else type for piece, type in zip(GEMMA.tokens, GEMMA.types, strict=True)]

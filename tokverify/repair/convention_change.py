@@ -38,22 +38,19 @@ def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
         return
     if sum(len(piece) ** 2 for _, piece in _normal_tokens(spec)) > _MOST_WORK:
         return
-    if restored := _restore_merges(_lost_pieces(evidence), current):
+    normal = dict(_normal_tokens(spec))
+    # Converters of tiktoken files list every split, too, so that there are more merges than tokens.
+    lists_one = family.alphabet is Alphabet.BYTE_LEVEL and len(current) <= len(normal)
+    implied = list(byte_level_merges(tuple(normal.values()))) if lists_one else all_splits(spec, normal)
+    known = set(current)
+    is_part = [merge for merge in implied if merge in known] == current
+    if not is_part and (restored := _restore_merges(_lost_pieces(evidence), current)):
         sentence = f"adding {plural(len(restored), 'merge')} for tokens that have none, but are used by the reference"
         yield set_field("merges", current + restored, sentence, cost.CONVENTIONAL_ARRAY)
-    normal = dict(_normal_tokens(spec))
-    is_byte_level = family.alphabet is Alphabet.BYTE_LEVEL
-    implied = list(byte_level_merges(tuple(normal.values()))) if is_byte_level else all_splits(spec, normal)
-    yield from _merge_changes(spec, implied)
-
-
-def _merge_changes(spec: TokenizerSpec, implied: list[str]) -> Iterator[TokenizerChange]:
-    current = list(spec.merges or ())
-    known = set(current)
-    missing = [merge for merge in implied if merge not in known]
     if implied and implied != current:
         what = f"the {len(implied):,} merges implied by the order of the tokens"
         yield set_merges(spec, implied, what, cost.CONVENTIONAL_ARRAY)
+    missing = [merge for merge in implied if merge not in known]
     if current and missing and current + missing != implied:
         sentence = f"adding {plural(len(missing), 'merge')} implied by the order of the tokens"
         yield set_field("merges", current + missing, sentence, cost.CONVENTIONAL_ARRAY)

@@ -17,7 +17,7 @@ from tokverify.repair.probe import Observed, ProbedTokens, probe_tokens
 from tokverify.repair.token_patch import TokenPatch, kind_of, set_type, set_types, types_of
 from tokverify.repair.type_change import converted_types, type_effect
 from tokverify.spec import TokenizerSpec, TokenType, to_types
-from tokverify.texts.unmade_token import lost_merges
+from tokverify.texts.unmade_token import lost_merges, merged_ids
 from tokverify.tokenizer import Tokenizer
 
 _MOST_PROBES = 6
@@ -163,10 +163,11 @@ class Probing:
         probed = answer_or(None, probe_tokens, self._observed, spec) if self._observed else None
         if probed is None:
             return None
-        # To a probe, a token whose merge is missing here looks as if the reference matched it.
+        # To a probe, a token whose merge is missing here, or too late, looks as if the reference matched it.
         lost = {id for id in lost_merges(spec) if id in probed.undecided or _is_user_defined(id, probed)}
+        late = {id for id in merged_ids(spec) if id not in lost and _is_user_defined(id, probed)}
         types = [TokenType.NORMAL.value if id in lost else type for id, type in enumerate(probed.types)]
-        return replace(probed, types=types, undecided=probed.undecided - lost)
+        return replace(probed, types=types, undecided=probed.undecided - lost | late)
 
 
 def _is_user_defined(id: int, probed: ProbedTokens) -> bool:

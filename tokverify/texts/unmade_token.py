@@ -30,18 +30,26 @@ def unmade_by(merges: Sequence[str], ids: Mapping[str, int]) -> Sequence[int]:
     return found
 
 
-def lost_merges(spec: TokenizerSpec) -> frozenset[int]:
-    """Return the tokens of several characters that no merge makes among those that merges make.
+def merged_ids(spec: TokenizerSpec) -> range:
+    """Return the ids from the first to the last token that a merge makes; none in families without merges.
 
-    Added tokens have ids before or after all of these, so merges are missing, and not types.
+    Added tokens have ids before or after all of these.
     """
     family = find_family(spec.model)
     if family is None or not family.is_bpe or not spec.merges:
-        return frozenset()
-    unmade = set(unmade_by(spec.merges, index_pieces(spec.tokens)))
-    ids = range(len(spec.tokens))
-    first, last = (next((id for id in order if id not in unmade), -1) for order in (ids, reversed(ids)))
-    return frozenset(id for id in unmade if first < id < last and len(spec.tokens[id]) > 1)
+        return range(0)
+    made = set(range(len(spec.tokens))).difference(unmade_by(spec.merges, index_pieces(spec.tokens)))
+    return range(min(made), max(made) + 1) if made else range(0)
+
+
+def lost_merges(spec: TokenizerSpec) -> frozenset[int]:
+    """Return the tokens of several characters that no merge makes among those that merges make.
+
+    As added tokens are elsewhere, merges are missing, and not types.
+    """
+    ids = merged_ids(spec)
+    unmade = unmade_by(spec.merges or (), index_pieces(spec.tokens)) if ids else ()
+    return frozenset(id for id in unmade if id in ids and len(spec.tokens[id]) > 1)
 
 
 def never_made(spec: TokenizerSpec, settings: Settings) -> list[int]:

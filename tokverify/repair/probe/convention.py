@@ -34,7 +34,7 @@ def byte_level_merges(tokens: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def all_splits(spec: TokenizerSpec, order: Iterable[int]) -> list[str]:
-    """Return every split of each token into two, as HuggingFace's converter lists them for sentencepiece models."""
+    """Return every split of each token into two, as converters list them for sentencepiece and tiktoken files."""
     ids = {token: id for id, token in enumerate(spec.tokens)}
     merges: list[str] = []
     for id in order:
