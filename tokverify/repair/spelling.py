@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import from_byte_level, spell_bytes
 from tokverify.engine.families import find_family
+from tokverify.engine.families.rwkv import RWKV
 from tokverify.engine.family import Alphabet, Family, Settings
 from tokverify.engine.normalizer import escape_spaces, unescape_spaces
 from tokverify.engine.special_text import BYTE_PIECE
+from tokverify.sources.rwkv import escape
 from tokverify.spec import TokenType
 from tokverify.text.utf8 import to_bytes
-
-_PRINTABLE = frozenset(range(0x20, 0x7F)).difference(b"\\")
 
 
 def attribute_of(type: TokenType) -> int:
@@ -36,7 +36,9 @@ def spell_token(expected: bytes, attribute: int, settings: Settings) -> str | No
     byte_piece = f"<0x{expected[0]:02X}>" if len(expected) == 1 else text
     # subtle: both a space and ▁ represent a space, but only tokens that are matched in texts are stored with spaces.
     first = escape_spaces(text) if attribute & Attribute.NORMAL.value else text
-    candidates = [first, text, spell_bytes(expected), byte_piece, _as_literal(expected)]
+    candidates = [first, text, spell_bytes(expected), byte_piece]
+    if settings.family is RWKV:
+        candidates = [escape(expected)]
     if attribute & Attribute.BYTE.value:
         # llama.cpp reads any other text as some byte, too.
         candidates = [byte_piece]
@@ -44,11 +46,6 @@ def spell_token(expected: bytes, attribute: int, settings: Settings) -> str | No
         if "\0" not in candidate and settings.family.token_bytes(candidate, attribute, settings) == expected:
             return candidate
     return None
-
-
-def _as_literal(data: bytes) -> str:
-    """Escape bytes as RWKV's vocabularies do."""
-    return "".join(chr(byte) if byte in _PRINTABLE else f"\\x{byte:02x}" for byte in data)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from tokverify.repair.fix.measure import AFFIXES, ROLES, TEMPLATE, TEXTS, TYPES
 from tokverify.report.fix import UNCONFIRMED, FixReport, TypeRange, fix_exit_code, remaining
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.sources.gguf.declaration import Declaration
+from tokverify.sources.rwkv import escape
 from tokverify.sources.sentencepiece.reader import read_spec
 from tokverify.sources.tokenizer_file import read_spec as read_tokenizer
 from tokverify.spec import TokenizerSpec, TokenType
@@ -350,6 +351,20 @@ def test_the_type_of_a_token_is_taken_from_a_reference_that_knows_little_else(tm
     plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, cases)
     assert plan.change.transform(wrong).types == [CONTROL, *[NORMAL] * 256]
     assert fix_exit_code(written(plan)) == 0
+
+
+def test_words_of_rwkv_are_written_as_its_vocabulary_has_them_and_are_verified_by_their_bytes(tmp_path: Path):
+    words = [bytes([byte]) for byte in range(256)] + [b"\n\n", "caf\u00e9s".encode(), "d\u00e9j\u00e0 vu".encode()]
+    vocabulary = tmp_path / "rwkv_vocab_v20230424.txt"
+    vocabulary.write_text("".join(f"{id} {word!r} {len(word)}\n" for id, word in enumerate(words, 1)))
+    tokens = ["<s>", *map(escape, words)]
+    types = [CONTROL, *[NORMAL] * len(words)]
+    right = TokenizerSpec(model="rwkv", tokens=tokens, types=types, special_ids={"eot": 257})
+    wrong = replace(right, tokens=[token.replace("\\", "\\\\") for token in tokens])
+    facts = Opened(open_reference(vocabulary).tokenizer)
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), facts, [Case(id="s", suite="s", text="a\n\nb")])
+    assert plan.change.transform(wrong) == right
+    assert plan.repair.inferred_tokens == 0
 
 
 def test_what_a_repair_removes_is_counted_whatever_was_tried_before():

@@ -12,9 +12,13 @@ from tokverify.repair.token_patch import types_of
 from tokverify.repair.type_change import converted_types
 from tokverify.report.fix import TypeRange
 from tokverify.report.run import Status
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.utf8 import from_utf8
 from tokverify.texts.target_text import ids_in
+from tokverify.texts.token_text import is_marker
+
+_ORDINARY = [TokenType.NORMAL] * 2
+"""The type of a word before a repair and after it."""
 
 
 def changed_ids(old: TokenizerSpec, new: TokenizerSpec) -> list[int]:
@@ -56,18 +60,20 @@ def _known_bytes(ids: Iterable[int], old: TokenizerSpec, new: TokenizerSpec, fac
     """Return those of some ids that represent the same bytes as in the reference, if a text cannot show more.
 
     That is so for tokens that no text can contain, such as padding after the reference's last token, for those that
-    were only moved and keep their type, and for those whose type probing the reference confirms.
+    were only moved and keep their type, for those whose type probing the reference confirms, and for ordinary ones that
+    stay so, unless they are markers.
     """
     expected, known = facts.token_bytes, set[int]()
     if after.encoder is None or not expected:
         return known
     moved, probed = set(zip(old.tokens, types_of(old), strict=False)), confirmed_by_probing(facts, new)
-    types = types_of(new)
+    types, kept = types_of(new), types_of(old)
     for id in ids:
         token = new.tokens[id], types[id]
+        is_word = [*kept[id : id + 1], types[id]] == _ORDINARY and not is_marker(new.tokens[id])
         data = after.encoder.token_bytes(id)
         is_same = data == (expected[id] if id < len(expected) else b"")
-        if is_same and (token in moved or id in probed or not from_utf8(data)):
+        if is_same and (token in moved or id in probed or is_word or not from_utf8(data)):
             known.add(id)
     return known
 
