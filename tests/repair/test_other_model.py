@@ -1,8 +1,10 @@
 """Tell a reference of another model from one whose tokens a fault has changed."""
 
+import json
 import random
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,7 @@ from support.selection import thinned
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
+from tokverify.references.rwkv import RwkvTokenizer
 from tokverify.repair.other_model import doubt_reference, find_other_model
 from tokverify.repair.other_model.vocabulary import is_of_other_model
 from tokverify.sources.gguf.declaration import Declaration, read_spec
@@ -788,3 +791,34 @@ def test_a_token_with_thousands_of_digits_is_no_reserved_one():
     spec = spec_of("gpt2", ["a", f"[{'1' * 5000}]"], {}, merges=["a a"], pre="gpt-2")
     other = replace(spec, tokens=["a", "[name]"])
     assert "gives names" not in find_other_model(spec, Opened(Encoder(other)))
+
+
+def test_a_reference_without_the_reserved_tokens_between_others_belongs_to_another_model():
+    reserved = [f"[unused{number}]" for number in range(20)]
+    words = many()
+    ours = large([*reserved[:10], *words[:5], *reserved[10:], *words[5:]])
+    assert "in several places" in find_other_model(ours, Opened(Encoder(large(words))))
+    # Padding is inserted in one place, and before the end it belongs there.
+    for padded in ([*words[:5], *reserved, *words[5:]], [*reserved[:10], *words, *reserved[10:]]):
+        assert find_other_model(large(padded), Opened(Encoder(large(words)))) == ""
+
+
+def test_a_list_of_bytes_without_some_ordinary_tokens_belongs_to_another_model():
+    tokens = ["<s>", *(f"w{number}" for number in range(100))]
+    right = spec_of("rwkv", tokens, {"<s>": CONTROL})
+    for lost, expected in ((range(50, 60), True), (range(50, 55), False), (range(91, 101), False)):
+        listed = {id: text.encode() for id, text in enumerate(tokens) if id and id not in lost}
+        reference = RwkvTokenizer(listed)
+        assert ("lacks a token for 10 ids between" in find_other_model(right, Opened(reference))) is expected
+
+
+@pytest.mark.parametrize(("end", "expected"), [(5, True), (4, False), ([4, 5], False), (None, False)])
+def test_a_reference_whose_configuration_ends_generations_at_the_id_of_the_file_has_moved_its_markers(
+    end: object, expected: bool, tmp_path: Path
+):
+    right = large(["a", "<|turn|>", "<|end|>"], dict.fromkeys(["<|turn|>", "<|end|>"], CONTROL))
+    wrong = replace(right, tokens=[*right.tokens[:4], "<|end|>", "<|turn|>"], special_ids={"bos": 1, "eos": 4})
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": end}))
+    facts = Opened(Encoder(wrong, "reference"), tmp_path / "tokenizer.json")
+    found = find_other_model(replace(right, special_ids={"bos": 1, "eos": 5}), facts)
+    assert ('its EOS "<|end|>" has the id 4, but generation_config.json beside it ends' in found) is expected

@@ -13,6 +13,7 @@ from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.repair.other_model.vocabulary import texts_of, tokens_of
 from tokverify.repair.token_patch import types_of
+from tokverify.sources.config import generation_end_ids
 from tokverify.spec import ADDED_TYPES, TokenizerSpec, TokenType, ids_of_type
 from tokverify.text.wording import list_tokens, quote
 from tokverify.texts.token_text import is_filler, is_marker
@@ -161,6 +162,26 @@ def has_other_end(spec: TokenizerSpec, facts: Opened) -> str:
     if not is_moved or is_here or not is_marker(other):
         return ""
     return f"its EOS is {quote(other)}, which is no token here, and it has {quote(end)}, the EOS here, at another id"
+
+
+def moves_end(spec: TokenizerSpec, facts: Opened) -> str:
+    """Find our EOS at another id of the reference, if generation_config.json beside that ends a generation at ours.
+
+    As in a directory whose markers a person has exchanged. If those of the file were, it had the wrong id alone.
+    """
+    eos, theirs, reference = spec.special_ids.get("eos"), facts.special_ids.get("eos"), tokens_of(facts)
+    if (
+        facts.place is None
+        or eos is None
+        or theirs is None
+        or max(eos, theirs) >= min(len(spec.tokens), len(reference))
+    ):
+        return ""
+    ends = generation_end_ids(facts.place)
+    if eos == theirs or spec.tokens[eos] != reference[theirs] or theirs in ends or eos not in ends:
+        return ""
+    is_there = f"its EOS {quote(reference[theirs])} has the id {theirs}"
+    return f"{is_there}, but generation_config.json beside it ends a generation at {eos}, which is that token here"
 
 
 def _ids_without_token(facts: Opened) -> frozenset[int]:

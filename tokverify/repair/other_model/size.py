@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tokverify.compare.embedding import find_lost_between, find_moved_beyond, find_trained_beyond, find_used_beyond
@@ -39,19 +39,50 @@ def lacks_between(spec: TokenizerSpec, facts: Opened) -> str:
     A script that removes reserved tokens from a tokenizer.json leaves such holes. A converter fills them with padding,
     so a file with tokens there was made before.
     """
-    if facts.spec is None:
+    ids = _holes_in_list(spec, facts) if facts.spec is None else _declared_holes(spec, facts.spec, facts.omitted)
+    if len(ids) < _SEVERAL:
         return ""
-    reference, theirs, ours = facts.spec.tokens, types_of(facts.spec), types_of(spec)
+    return f"it lacks a token for {len(ids):,} ids between its others, such as {list_tokens(ids, spec.tokens)} here"
+
+
+def _declared_holes(spec: TokenizerSpec, declared: TokenizerSpec, omitted: Mapping[int, str]) -> Sequence[int]:
+    reference, theirs, ours = declared.tokens, types_of(declared), types_of(spec)
     known = set(reference)
     ids = [
         id
         for id in find_changed(spec.tokens, reference)
         if theirs[id] == TokenType.UNUSED != ours[id] and is_filler(reference[id])
-        if spec.tokens[id] not in known and spec.tokens[id] != facts.omitted.get(id)
+        if spec.tokens[id] not in known and spec.tokens[id] != omitted.get(id)
     ]
-    if len(ids) < _SEVERAL or all(type == TokenType.UNUSED for type in theirs[ids[-1] :]):
+    return ids if ids and any(type != TokenType.UNUSED for type in theirs[ids[-1] :]) else ()
+
+
+def _holes_in_list(spec: TokenizerSpec, facts: Opened) -> Sequence[int]:
+    """Return the ids of ordinary tokens here for which a reference that lists the bytes of tokens has none."""
+    listed, types = facts.token_bytes, types_of(spec)
+    size = min(len(listed), len(spec.tokens))
+    ids = [id for id in range(size) if not listed[id] and types[id] == TokenType.NORMAL]
+    ids = [id for id in ids if spec.tokens[id] and not is_filler(spec.tokens[id])]
+    return ids if ids and any(listed[ids[-1] :]) else ()
+
+
+def lacks_reserved(spec: TokenizerSpec, facts: Opened) -> str:
+    """Find reserved tokens in several places here that the reference lacks, if it has all others in the same order.
+
+    A script that trims a vocabulary removes them, and so numbers the others anew. A fault adds padding in one place.
+    """
+    tokens, reference = list(spec.tokens), tokens_of(facts)
+    while tokens and is_filler(tokens[-1].strip(MARKS)):
+        tokens.pop()
+    if not reference or len(tokens) < len(reference) + _SEVERAL:
         return ""
-    return f"it lacks a token for {len(ids):,} ids between its others, such as {list_tokens(ids, spec.tokens)} here"
+    known = set(reference)
+    ids = [id for id, token in enumerate(tokens) if token not in known and is_filler(token.strip(MARKS))]
+    lost = set(ids)
+    is_in_one_place = not ids or ids[-1] - ids[0] < len(ids)
+    if is_in_one_place or [token for id, token in enumerate(tokens) if id not in lost] != [*reference]:
+        return ""
+    return f"it lacks {list_tokens(ids, spec.tokens)} in several places, and so has lower ids for the tokens after them"
 
 
 def lacks_at_end(spec: TokenizerSpec, facts: Opened) -> str:
