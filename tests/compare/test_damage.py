@@ -18,22 +18,31 @@ import regex
 from support.charsmap_maker import make_charsmap
 from support.made_vocabulary import CORPUS, wordpiece
 from support.rule_maker import bert_json, bpe_json, gemma_json
+from support.sentencepiece_maker import UNIGRAM, make_model
 from support.spec_maker import BYTE_PIECES, bpe_spec, spm_spec, unigram_spec
 from tokverify.case import Case
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.convert.json_writer import write_json
-from tokverify.compare.damage.lost_pattern import find_longer_numbers
+from tokverify.compare.damage import find_damage
+from tokverify.compare.damage.lost_pattern import find_longer_numbers, find_missing_pre
 from tokverify.compare.damage.lost_setting import (
     find_lost_case,
     find_lost_charsmap,
+    find_lost_spaces,
     find_probabilities,
     find_ranks_as_scores,
     find_removed_spaces,
     find_wrong_unknown,
 )
-from tokverify.compare.damage.lost_token import find_plain_markers, find_unmade_tokens
+from tokverify.compare.damage.lost_token import (
+    find_lost_merges,
+    find_lost_tokens,
+    find_plain_markers,
+    find_unmade_tokens,
+    find_unordered_bytes,
+)
 from tokverify.compare.damage.table import explain_misread_tokens, explain_rounded_scores
 from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.engine.byte_level import to_byte_level
@@ -231,6 +240,7 @@ def test_tokens_in_surrogates_are_named():
         (lambda word: word.encode().decode("gbk", "replace"), "their UTF-8 was read as GBK"),
         (lambda word: normalize("NFKC", word), "they were normalized with NFKC"),
         (html.escape, "they were escaped for HTML"),
+        (lambda word: json.dumps(word)[1:-1], "they were escaped for JSON"),
     ],
 )
 def test_a_damage_of_a_byte_level_vocabulary_is_named(read, reason: str):
@@ -400,8 +410,85 @@ def test_a_unigram_reference_whose_scores_are_probabilities_is_at_fault():
     )
     (found,) = find_probabilities(right, Opened(wrong))
     assert "its scores are probabilities (from 0 to 1)" in found.message
-    for model, reference in ((right, right), (wrong, wrong), (wrong, right), (right, unsigned)):
+    for model, reference in ((right, right), (wrong, wrong), (wrong, right), (unsigned, right)):
         assert list(find_probabilities(model, Opened(reference))) == []
+    raised = Encoder(unigram_spec({piece: score + 20 for piece, score in logarithms.items()}))
+    for reference, total in ((unsigned, "41.3"), (raised, "4.24e+08")):
+        (found,) = find_probabilities(right, Opened(reference))
+        assert f"as those would add up to {total}; the model's add up to 0.87, as they should" in found.message
+
+
+def test_a_reference_whose_byte_tokens_are_in_another_order_is_at_fault():
+    right = spm_spec({"▁a": -1.0})
+    wrong = replace(right, tokens=[*right.tokens[:3], *reversed(right.tokens[3:259]), *right.tokens[259:]])
+    (found,) = find_unordered_bytes(Encoder(right), Opened(Encoder(wrong)))
+    assert (len(found.ids), found.message.endswith('they begin with "<0xFF>", "<0xFE>", "<0xFD>"')) == (256, True)
+    for model, reference in ((right, right), (wrong, right), (wrong, wrong)):
+        assert list(find_unordered_bytes(Encoder(model), Opened(Encoder(reference)))) == []
+
+
+def test_a_gguf_reference_without_the_name_of_its_pre_tokenizer_is_at_fault(tmp_path):
+    def find(ours: str | None, theirs: str | None) -> list[str]:
+        path = tmp_path / "reference.gguf"
+        write_gguf(path, replace(QWEN, pre=theirs))
+        reference = OpenedReference(open_reference(path))
+        return [each.message for each in find_missing_pre(Encoder(replace(QWEN, pre=ours)), reference)]
+
+    (found,) = find("qwen2", None)
+    assert "it does not name its pre-tokenizer (tokenizer.ggml.pre)" in found
+    assert find("qwen2", "default") == [found]
+    assert find(None, None) == find("qwen2", "qwen2") == find(None, "qwen2") == find("qwen2", "gpt-2") == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({}, ""),
+        ({"unk_token": "[PAD]"}, 'as 0 "[PAD]", and not as its "[UNK]"'),
+        ({"max_input_chars_per_word": 10}, "is 10, but 26 pieces of it are longer"),
+    ],
+)
+def test_a_wordpiece_reference_that_takes_its_own_words_for_unknown_is_at_fault(changed: dict, reason: str, tmp_path):
+    words = [*ascii_lowercase, *(11 * letter for letter in ascii_lowercase)]
+    tokens = [*wordpiece().tokens[:5], *(f"▁{word}" for word in words)]
+    spec = replace(wordpiece(), tokens=tokens, types=[*[3] * 5, *[1] * len(words)], lowercase=True)
+    document = bert_json(spec, lowercase=True)
+    document["model"] |= changed
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    reference = OpenedReference(open_reference(tmp_path / "tokenizer.json"))
+    found = "".join(each.message for each in find_damage(Encoder(spec), reference))
+    assert (bool(found), reason in found) == (bool(reason), True)
+
+
+def test_a_bpe_reference_that_lowercases_pieces_with_capitals_is_at_fault(tmp_path):
+    merges = [f"{letter} {letter.lower()}" for letter in ascii_letters]
+    spec = bpe_spec(merges)
+    document = bpe_json(spec, merges=merges, normalizer={"type": "Lowercase"})
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    reference = OpenedReference(open_reference(tmp_path / "tokenizer.json"))
+    (found,) = find_damage(Encoder(spec), reference)
+    assert "its lowercase is on, but 52 pieces of it have capitals, and are never used" in found.message
+
+
+def test_a_pattern_is_no_reason_if_it_splits_none_of_the_lost_tokens(tmp_path):
+    merges = [f"{sign} /" for sign in "!#$%&*+-"]
+    spec = bpe_spec(merges, pre="qwen2")
+    isolated = {"type": "Punctuation", "behavior": "Isolated"}
+    document = bpe_json(spec, merges=merges, pre_tokenizer=stages(isolated, SPLIT, byte_level(use_regex=True)))
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    reference = OpenedReference(open_reference(tmp_path / "tokenizer.json"))
+    (found,) = find_lost_tokens(Encoder(spec), reference)
+    assert "it does not split texts as its vocabulary was trained, and so" in found.message
+
+
+@pytest.mark.parametrize(("kept", "expected"), [(1.0, 0), (0.97, 1), (0.995, 0)])
+def test_a_reference_that_lacks_the_merges_of_some_tokens_is_at_fault(kept: float, expected: int, tmp_path):
+    spec = bpe_spec(LONGER_WORDS, pre="llama-bpe")
+    document = bpe_json(spec, merges=LONGER_WORDS[: int(kept * len(LONGER_WORDS))])
+    document["model"]["ignore_merges"] = True
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    reference = OpenedReference(open_reference(tmp_path / "tokenizer.json"))
+    assert len([*find_lost_merges(Encoder(spec), reference)]) == expected
 
 
 @pytest.mark.parametrize(("unknown", "expected"), [("<pad>", 1), ("a", 0), ("<unk>", 0)])
@@ -459,6 +546,20 @@ def test_a_sentencepiece_model_whose_markers_are_ordinary_pieces_is_at_fault(
     assert all("it has no control or user-defined pieces, although " in message for message in found)
 
 
+@pytest.mark.parametrize(("escapes", "expected"), [(1, 0), (0, 1)])
+def test_a_sentencepiece_model_that_keeps_spaces_beside_its_own_pieces_is_at_fault(
+    escapes: int, expected: int, tmp_path
+):
+    scores = dict.fromkeys([*"▁ab", *(f"▁{first}{second}" for first, second in product("ab", repeat=2)), "▁a"], -1.0)
+    scores |= {f"▁{word}": -1.0 for word in ("aab", "aba", "bba", "bab")}
+    spec = unigram_spec(scores)
+    pieces = [(piece, score, type) for piece, score, type in zip(spec.tokens, spec.scores, spec.types, strict=True)]
+    (tmp_path / "tokenizer.model").write_bytes(make_model(pieces, {3: UNIGRAM, 40: 2}, {3: 0, 5: escapes}))
+    reference = OpenedReference(open_reference(tmp_path / "tokenizer.model"))
+    found = [each.message for each in find_lost_spaces(Encoder(spec), reference)]
+    assert (len(found), "does not write spaces as ▁" in "".join(found)) == (expected, bool(expected))
+
+
 def test_a_reference_without_the_stage_that_writes_spaces_is_at_fault(tmp_path):
     pieces = [f"▁{first}{second}" for first, second in product("abcde", "fghij")]
     spec = spm_spec(dict.fromkeys([*"▁abcdefghij", *pieces], -1.0))
@@ -469,7 +570,7 @@ def test_a_reference_without_the_stage_that_writes_spaces_is_at_fault(tmp_path):
     cases = [Case(id="word", suite="made", text="af bg", add_special=False)]
     report = verify_model(model, reference, cases)
     splitting, decoding = (each for each in report.differences if each.origin is Origin.REFERENCE)
-    assert "no stage of it writes spaces as ▁, with which 26 pieces of it begin" in splitting.message
+    assert "it does not write spaces as ▁, with which 26 pieces of it begin" in splitting.message
     assert "its tokenizer.json has no decoder" in decoding.message
     # It has no byte tokens, either, and their texts are the same on both sides.
     (of_bytes,) = (each for each in report.differences if each.aspect is Aspect.BYTES)

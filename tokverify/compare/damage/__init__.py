@@ -13,9 +13,11 @@ from tokverify.compare.damage.lost_pattern import (
     find_longer_numbers,
     find_lost_pattern,
     find_lost_stage,
+    find_missing_pre,
     find_replaced_pattern,
 )
 from tokverify.compare.damage.lost_setting import (
+    find_long_pieces,
     find_lost_case,
     find_lost_charsmap,
     find_lost_continuations,
@@ -32,6 +34,7 @@ from tokverify.compare.damage.lost_token import (
     find_lost_types,
     find_plain_markers,
     find_unmade_tokens,
+    find_unordered_bytes,
 )
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
@@ -42,9 +45,9 @@ from tokverify.tokenizer import Tokenizer
 _OF_DOCUMENTS: tuple[Callable[[Encoder, Document, Opened], Iterator[TokenizerDifference]], ...] = (
     find_lost_continuations,
     find_lost_case,
-    find_lost_spaces,
     find_lost_fallback,
     find_wrong_unknown,
+    find_long_pieces,
     find_lost_pattern,
     find_lost_stage,
     find_replaced_pattern,
@@ -52,24 +55,24 @@ _OF_DOCUMENTS: tuple[Callable[[Encoder, Document, Opened], Iterator[TokenizerDif
 """What a tokenizer.json can have lost."""
 
 _OF_SETTINGS: tuple[Callable[[Encoder, Opened], Iterator[TokenizerDifference]], ...] = (
+    find_lost_spaces,
     find_lost_charsmap,
     find_removed_spaces,
     find_ranks_as_scores,
     find_probabilities,
+    find_unordered_bytes,
+    find_missing_pre,
 )
 """What any reference can have lost."""
 
 
 def find_damage(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
     """Yield what shows that a reference is damaged, if the model is not."""
-    found = False
-    for difference in _find_lost(actual, facts):
-        found = True
-        yield difference
     # A stage that is known to be lost splits pieces, too.
+    found = [*_find_lost(actual, facts)] or [*find_lost_tokens(actual, facts)]
     if not found and isinstance(actual, Encoder):
-        yield from find_foreign_pattern(actual, facts)
-        yield from find_longer_numbers(actual, facts)
+        found = [*find_foreign_pattern(actual, facts), *find_longer_numbers(actual, facts)]
+    yield from found
 
 
 def _find_lost(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
@@ -82,6 +85,5 @@ def _find_lost(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference
             yield from find_setting(actual, facts)
     yield from find_lost_merges(actual, facts)
     yield from find_unmade_tokens(actual, facts)
-    yield from find_lost_tokens(actual, facts)
     yield from find_lost_types(actual, facts)
     yield from find_plain_markers(actual, facts)

@@ -11,10 +11,12 @@ from tokverify.compare.damage.difference import LEAST, OPPOSED, damage_differenc
 from tokverify.compare.opened import Opened
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
+from tokverify.engine.families import find_family
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.errors import answer_or
 from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import TokenizerDifference
+from tokverify.sources.gguf.keys import PRE
 from tokverify.sources.huggingface.bpe import split_all
 from tokverify.sources.huggingface.document import Document
 from tokverify.sources.nearest_pattern import probe_texts
@@ -30,6 +32,8 @@ _TEXT = "Hello world"
 """A text that every pattern splits."""
 _MANY_WORDS = 10_000
 """Among so many pieces that begin with a space there are years and brackets, unless a trainer split them."""
+_UNNAMED = frozenset({None, "default"})
+"""What a GGUF file has in place of the name of a pre-tokenizer."""
 _MOST = 8_000
 """At most this many pieces are split; of more, an even sample."""
 _NUMBERS = ["1" * digits for digits in range(3, 10)]
@@ -112,6 +116,22 @@ def find_replaced_pattern(
             " the class of another model"
         )
         yield damage_difference(message)
+
+
+def find_missing_pre(actual: Encoder, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that a GGUF reference does not name its pre-tokenizer, and the model one that splits texts otherwise."""
+    declared = facts.gguf_spec if facts.is_gguf else None
+    family = find_family(declared.model) if declared else None
+    if declared is None or family is None or not family.is_bpe or family.pre or declared.pre not in _UNNAMED:
+        return
+    if actual.spec.pre in _UNNAMED or not actual.settings.family.is_bpe:
+        return
+    ours, theirs = (splitter(PRE_TOKENIZERS[name]) for name in (actual.settings.pre, "default"))
+    if any(ours(text) != theirs(text) for text in probe_texts()):
+        yield damage_difference(
+            f"it does not name its pre-tokenizer ({PRE}), so that llama.cpp splits its texts by a default pattern, with"
+            f" which no model was trained, and the model names {actual.spec.pre}"
+        )
 
 
 def find_foreign_pattern(actual: Encoder, facts: Opened) -> Iterator[TokenizerDifference]:

@@ -16,7 +16,8 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Ranking
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.engine.piece_index import listed_pieces
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
+from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import TokenizerDifference
 from tokverify.sources.nearest_pattern import original_name_of
@@ -60,6 +61,8 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
     lost, gained = sorted(ours - theirs), theirs - ours
     reason = _explain_missing_stage(facts) if lacks_byte_stage else _explain_splits(facts)
     share = _SUSPICIOUS_SHARE if reason else LEAST_SHARE
+    if not lacks_byte_stage and not _splits_as_gpt2(texts, lost):
+        reason = ""
     if is_suspicious:
         reason, share = "its ignore_merges, which goes with its pattern, is lost", 0.0
     if len(lost) < max(LEAST, share * len(texts), OPPOSED * len(gained)):
@@ -204,6 +207,12 @@ def _explain_splits(facts: Opened) -> str:
     )
 
 
+def _splits_as_gpt2(texts: dict[int, str], lost: Sequence[int]) -> bool:
+    """Whether the pattern of GPT-2 splits most of the lost tokens, so that it is why a reference splits them."""
+    split = splitter(PRE_TOKENIZERS["gpt-2"])
+    return 2 * sum(len(split(texts[id])) > 1 for id in lost) > len(lost)
+
+
 def find_lost_merges(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:
     """Yield that no merge makes many tokens of a reference which looks up whole pre-tokens, and the model's merges do.
 
@@ -220,7 +229,9 @@ def find_lost_merges(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
     ours, theirs = set(pieces_made_by(merges)), set(pieces_made_by(ranking.merges))
     pieces = enumerate(zip(actual.settings.pieces, facts.pieces, strict=False))
     lost = [id for id, (piece, other) in pieces if piece == other and piece in ours and piece not in theirs]
-    if len(lost) >= max(LEAST, LEAST_SHARE * len(facts.pieces), OPPOSED * len(theirs - ours)):
+    # Fewer are enough if the model has all merges of the reference. No merge makes 0.5% of Llama 3's tokens.
+    share = _SUSPICIOUS_SHARE if set(ranking.merges) <= set(merges) else LEAST_SHARE
+    if len(lost) >= max(LEAST, share * len(facts.pieces), OPPOSED * len(theirs - ours)):
         message = (
             f"merges are missing (it has {len(ranking.merges):,}), and so none of them makes"
             f" {plural(len(lost), 'token')} of its own, such as {list_tokens(lost, facts.pieces)}, which those of the"
@@ -264,6 +275,18 @@ def find_unmade_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDi
             " makes by their scores"
         )
         yield damage_difference(message, unmade)
+
+
+def find_unordered_bytes(actual: Encoder, facts: Opened) -> Iterator[TokenizerDifference]:
+    """Yield that the byte tokens of a reference are not in the order of their bytes, as the model's and all others."""
+    ours, theirs = (list(filter(BYTE_PIECE.fullmatch, pieces)) for pieces in (actual.settings.pieces, facts.pieces))
+    if ours == sorted(theirs) != theirs:
+        few = ", ".join(map(quote, theirs[:_SHOWN_MERGES]))
+        message = (
+            f"its {plural(len(theirs), 'byte token')} are not in the order of their bytes, as those of the model and of"
+            f" every published vocabulary are; they begin with {few}"
+        )
+        yield damage_difference(message, [id for id, piece in enumerate(facts.pieces) if BYTE_PIECE.fullmatch(piece)])
 
 
 def find_lost_types(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -183,6 +184,7 @@ _DAMAGES: dict[str, Callable[[str, str], bool]] = {
     "line ends were converted": lambda text, right: text.replace("\r\n", "\n") == right.replace("\r\n", "\n"),
     f"they had spaces instead of {SPELLED_SPACE}": lambda text, right: text.replace(" ", SPELLED_SPACE) == right,
     "line breaks and tabs were escaped": _was_escaped,
+    "they were escaped for JSON": lambda text, right: text == json.dumps(right)[1:-1],
     "characters beyond U+FFFF were written as surrogates": _has_surrogates,
     "their bytes were mapped to characters twice": _were_bytes_mapped_twice,
     "they were written in lowercase": lambda text, right: text == right.lower(),
