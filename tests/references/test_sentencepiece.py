@@ -153,6 +153,16 @@ def test_the_unknown_token_of_a_vocabulary_without_byte_pieces(vocabs):
     assert t5.special_ids == {"eos": 1, "unk": 2, "pad": 0}
 
 
+def test_the_files_beside_a_model_rename_a_user_defined_piece(model_path):
+    id = load(model_path).tokenizer.pieces.index("<tool>")
+    decoder = {str(id): {"content": "<call>", "special": False}}
+    model_path.with_name("tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": decoder}))
+    renamed = load(model_path).tokenizer
+    assert renamed.piece(id) == "<call>"
+    assert id in encode(renamed, "fox<call>")
+    assert id not in encode(renamed, "fox<tool>")
+
+
 @pytest.fixture
 def chat(small, model_path) -> SentencePieceTokenizer:
     added = [("<|end|>", False), ("[CALL]", True), ("<call>", False)]

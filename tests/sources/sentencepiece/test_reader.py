@@ -332,3 +332,14 @@ def test_tokens_that_the_files_beside_a_model_add_are_typed_as_by_llama_cpps_con
     assert list(spec.scores[6:]) == [-1000, -1000, -10000, -1000, -1000]
     assert (spec.special_ids["eos"], spec.special_ids["pad"]) == (3, 7)
     assert len(read_spec(tmp_path / "tokenizer.model").tokens) == 6
+
+
+def test_the_files_beside_a_model_rename_spare_pieces(tmp_path):
+    pieces = [*SPECIAL, ("[UNUSED_1]", 0.0, USER_DEFINED), ("[UNUSED_2]", 0.0, UNUSED), ("b", 0.0, NORMAL)]
+    (tmp_path / "tokenizer.model").write_bytes(make_model(pieces))
+    decoder = {"3": {"content": "<|im_start|>", "special": True}, "4": {"content": "<call>", "special": False}}
+    decoder["5"] = {"content": "other", "special": True}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": decoder}))
+    spec = read_with_added_tokens(tmp_path / "tokenizer.model")
+    assert spec.tokens[3:] == ["<|im_start|>", "<call>", "b"]
+    assert spec.types[3:] == [CONTROL, USER_DEFINED, NORMAL]

@@ -43,6 +43,8 @@ _MARKS_PER_PIECE = 4
 _ADDED_SCORE, _UNUSED_SCORE = -1000.0, -10000.0
 _PLAIN = frozenset([TokenType.NORMAL, TokenType.USER_DEFINED])
 """The types of pieces that may be added tokens, too."""
+_SPARE = frozenset([TokenType.USER_DEFINED, TokenType.UNUSED])
+"""The types of pieces that a fine-tune may rename."""
 _SENTINEL = re.compile("<extra_id_[0-9]+>")
 """What T5's class adds, which is special without any flag."""
 _TYPES = frozenset(TokenType) - {TokenType.UNDEFINED}
@@ -150,8 +152,9 @@ def with_types(path: Path, listed: Mapping[int, str]) -> dict[int, tuple[str, To
 
 
 def numbered_model(path: Path, data: bytes) -> bytes:
-    """Return a .model whose pieces have the ids that the tokenizer gives them; errors as for `read_spec`."""
-    return _parse(path, data).SerializeToString() if is_xlm_roberta(path) else data
+    """Return a .model whose pieces have the ids and texts that the tokenizer gives them; errors as for `read_spec`."""
+    has_others = is_xlm_roberta(path) or configured_tokens(path, size=0)
+    return _parse(path, data).SerializeToString() if has_others else data
 
 
 def require_few_pieces(path: Path, data: bytes) -> None:
@@ -180,7 +183,21 @@ def _parse(path: Path, data: bytes) -> Message:
             raise BrokenFileError(f"{path}: a sentencepiece model without {part}: truncated; download it again")
     if is_xlm_roberta(path):
         renumber(path, message)
+    _rename(path, message)
     return message
+
+
+def _rename(path: Path, message: Message) -> None:
+    """Give spare pieces the texts and types of the added tokens that the files beside a model declare at their ids.
+
+    So do the Python classes of transformers, and `_create_vocab_sentencepiece` in llama.cpp's conversion/base.py:
+    InternLM2's `[UNUSED_TOKEN_146]` is `<|im_start|>`.
+    """
+    pieces = message.pieces
+    known = {piece.piece for piece in pieces}
+    for id, (text, type) in tokens_beside(path, len(pieces)).items():
+        if id < len(pieces) and pieces[id].type in _SPARE and text.encode() not in known:
+            pieces[id].piece, pieces[id].type = text.encode(), type
 
 
 def _require_expressible(path: Path, message: Message) -> None:
