@@ -487,17 +487,20 @@ def test_the_name_of_an_empty_piece_is_found_instead_of_its_nul(tmp_path: Path):
     assert_limit(verify(spec, path, ("a\0a", f"a{name}a", name)), "TL017")
 
 
-def test_a_control_token_of_one_character_is_found_in_plain_text_as_a_limit_unless_a_word_is_one(tmp_path: Path):
+@pytest.mark.parametrize("text", ["\n", "aba"])
+def test_a_control_token_that_the_model_makes_is_found_in_plain_text_as_a_limit_unless_a_word_is_one(
+    tmp_path: Path, text: str
+):
     id = len(SPM.tokens)
     spec = replace(
-        SPM, tokens=[*SPM.tokens, "\n"], types=[*(SPM.types or ()), CONTROL], scores=[*(SPM.scores or ()), -1000.0]
+        SPM, tokens=[*SPM.tokens, text], types=[*(SPM.types or ()), CONTROL], scores=[*(SPM.scores or ()), -1000.0]
     )
     document = merges("always")
-    document["added_tokens"].append(added(id, "\n"))
+    document["added_tokens"].append(added(id, text))
     path = write_json(tmp_path / "tokenizer.json", document)
-    report = verify(spec, path, ("a\nb", "\n", "ab"))
+    report = verify(spec, path, (f"a{text}b", text, "ab"))
     assert "TL015" in explained(report)
-    assert_different(verify(retyped(spec, "ab", CONTROL), path, ("a\nb", "ab")))
+    assert_different(verify(retyped(spec, "ab", CONTROL), path, (f"a{text}b", "ab")))
 
 
 def test_the_unknown_token_in_a_text_is_a_convention_unless_it_is_a_control_token(tmp_path: Path):

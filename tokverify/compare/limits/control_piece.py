@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 
 from tokverify.compare.limits.limit import Counterfactual, limit
@@ -23,13 +23,13 @@ def control_piece(sides: Sides) -> Iterator[Counterfactual]:
     What llama.cpp does:
         Its RWKV model looks up every token of the vocabulary, also the control token `<s>`, whether or not special
         tokens are parsed. So does its BPE where a whole pre-token is looked up before merging (`ignore_merges`), and
-        its model `llama` with a control token of one character, with which it begins. Its unigram model never uses
-        control tokens and the unknown token, while that of HuggingFace tokenizers finds their texts in plain text like
-        any other piece.
+        its model `llama` with a control token of one character, with which it begins, or one that two other tokens
+        make up, which it merges. Its unigram model never uses control tokens and the unknown token, while that of
+        HuggingFace tokenizers finds their texts in plain text like any other piece.
 
     Which models:
         RWKV (`<s>`, which its own vocabulary does not contain), GLM 4.5 (`/nothink`), Llama models to which a line
-        break was added, and unigram models with a tokenizer.json.
+        break was added, InternVL 2 (`<img>`, as `<img` is a piece), and unigram models with a tokenizer.json.
 
     How to live with it:
         Do not let users write these texts, or break them up before you send them.
@@ -68,15 +68,21 @@ def control_piece(sides: Sides) -> Iterator[Counterfactual]:
             # A text can also become one of them when it is normalized.
             yield replace(_show(sides, shown), applies=lambda _: True)
     elif ranking is Ranking.SCORE:
-        characters = [id for id in control if len(sides.settings.pieces[id]) == 1 and reference(id)]
-        if characters:
+        made = [id for id in control if reference(id) and _is_made(sides.settings.pieces[id], sides.settings.ids)]
+        if made:
             yield Counterfactual(
-                reason=f"llama.cpp finds {name_tokens(sides, characters)} in every text",
-                sentence=f"not finding {name_tokens(sides, characters)} in plain text",
+                reason=f"llama.cpp finds {name_tokens(sides, made)} in every text",
+                sentence=f"not finding {name_tokens(sides, made)} in plain text",
                 # No text contains these pieces, so that only the text of the token itself is found.
-                deviation=Deviation(pieces={id: f"\0{id}" for id in characters}),
-                applies=contains_token(sides, characters),
+                deviation=Deviation(pieces={id: f"\0{id}" for id in made}),
+                applies=contains_token(sides, made),
             )
+
+
+def _is_made(piece: str, known: Container[str]) -> bool:
+    """Whether the model `llama` begins with a piece, or could merge it from two others."""
+    halves = ((piece[:end], piece[end:]) for end in range(1, len(piece)))
+    return len(piece) == 1 or any(all(len(half) == 1 or half in known for half in pair) for pair in halves)
 
 
 def _guess_shown(sides: Sides, control: Sequence[int]) -> Iterator[Counterfactual]:
