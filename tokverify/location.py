@@ -15,7 +15,13 @@ from typing import Final
 
 from tokverify.errors import TokverifyError
 
-COMPANIONS = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", "generation_config.json")
+COMPANIONS = (
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "chat_template.jinja",
+    "chat_template.json",
+    "generation_config.json",
+)
 """The files that may be next to a tokenizer and belong to it."""
 _ALSO_READ = ("config.json", "added_tokens.json", "vocab.json", "merges.txt")
 TEMPLATES = "additional_chat_templates"

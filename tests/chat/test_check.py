@@ -541,6 +541,11 @@ def test_every_kind_is_explained_here_and_in_the_docs():
         ({"tokenizer_config.json": {}, "chat_template.jinja": "j"}, {"default": "j"}),
         # As in transformers, and unlike llama.cpp's converter, which copies the value in the config.
         ({"tokenizer_config.json": {"chat_template": "a"}, "chat_template.jinja": "j"}, {"default": "j"}),
+        ({"tokenizer_config.json": {}, "chat_template.json": {"chat_template": "p"}}, {"default": "p"}),
+        (
+            {"tokenizer_config.json": {"chat_template": "a"}, "chat_template.json": {"chat_template": "p"}},
+            {"default": "a"},
+        ),
         ({"tokenizer_config.json": {"chat_template": [{"name": "b", "template": "c"}, "?"]}}, {"b": "c"}),
         (
             {"chat_template.jinja": "j", "additional_chat_templates/tool_use.jinja": "t", "tokenizer_config.json": {}},

@@ -246,7 +246,8 @@ def chat_templates(tokenizer_file: Path) -> dict[str, str]:
     """Map names to the chat templates next to a tokenizer.
 
     As in transformers, a file chat_template.jinja and the files in additional_chat_templates take precedence over
-    tokenizer_config.json, which contains one template or a list of named ones.
+    tokenizer_config.json, which contains one template or a list of named ones. As in llama.cpp's converter, that of a
+    processor in chat_template.json counts if there is no other.
 
     Raises:
         TokverifyError: If one of the files exists but cannot be read.
@@ -254,6 +255,8 @@ def chat_templates(tokenizer_file: Path) -> dict[str, str]:
     if files := _template_files(tokenizer_file):
         return {name: read_text(path, "chat template", _MAX_BYTES) for name, path in files.items()}
     template = read_config(tokenizer_file).get("chat_template")
+    if not template:
+        template = _read_beside(tokenizer_file, "chat_template.json").get("chat_template")
     if isinstance(template, str):
         return {DEFAULT_TEMPLATE: template}
     entries = [entry for entry in template if isinstance(entry, dict)] if isinstance(template, list) else []

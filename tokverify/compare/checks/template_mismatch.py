@@ -19,7 +19,8 @@ def template_mismatch(subject: Subject) -> Iterator[Finding]:
 
     What it does:
         Compares `tokenizer.chat_template` with the chat_template.jinja beside the reference or, if there is none, with
-        `chat_template` in tokenizer_config.json. A difference in whitespace alone is reported for information.
+        `chat_template` in tokenizer_config.json or chat_template.json. A difference in whitespace alone is reported for
+        information.
 
     Why it is bad:
         A chat that is formatted differently than in training is encoded correctly, but is still not what the model
