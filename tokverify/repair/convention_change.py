@@ -41,7 +41,8 @@ def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
     normal = dict(_normal_tokens(spec))
     # Converters of tiktoken files list every split, too, so that there are more merges than tokens.
     lists_one = family.alphabet is Alphabet.BYTE_LEVEL and len(current) <= len(normal)
-    implied = list(byte_level_merges(tuple(normal.values()))) if lists_one else all_splits(spec, normal)
+    found = byte_level_merges(tuple(normal.values())) if lists_one else all_splits(tuple(spec.tokens), tuple(normal))
+    implied = list(found)
     known = set(current)
     is_part = [merge for merge in implied if merge in known] == current
     if not is_part and (restored := _restore_merges(_lost_pieces(evidence), current)):

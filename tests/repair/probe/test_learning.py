@@ -42,7 +42,7 @@ BERT = spec_of(
     special_ids={"unk": 1, "bos": 2, "sep": 3},
 )
 GEMMA4 = replace(SPM, model="gemma4", scores=None, add_space_prefix=False)
-GEMMA4 = replace(GEMMA4, merges=all_splits(GEMMA4, range(259, len(GEMMA4.tokens) - 1)))
+GEMMA4 = replace(GEMMA4, merges=all_splits(tuple(GEMMA4.tokens), tuple(range(259, len(GEMMA4.tokens) - 1))))
 
 TEXTS = (
     "the thing in there",

@@ -33,13 +33,16 @@ def byte_level_merges(tokens: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(spell_merges(recover_merges(ranks)))
 
 
-def all_splits(spec: TokenizerSpec, order: Iterable[int]) -> list[str]:
-    """Return every split of each token into two, as converters list them for sentencepiece and tiktoken files."""
-    ids = {token: id for id, token in enumerate(spec.tokens)}
-    merges: list[str] = []
-    for id in order:
-        merges += map(" ".join, _known_splits(spec.tokens[id], ids))
-    return merges
+@lru_cache(maxsize=1)
+def all_splits(tokens: tuple[str, ...], order: tuple[int, ...]) -> tuple[str, ...]:
+    """Return every split of each token into two, as converters list them for sentencepiece and tiktoken files.
+
+    Args:
+        tokens: All tokens by id.
+        order: The ids of those to split, in the order of their ranks.
+    """
+    ids = {token: id for id, token in enumerate(tokens)}
+    return tuple(" ".join(pair) for id in order for pair in _known_splits(tokens[id], ids))
 
 
 def _known_splits(piece: str, ids: Mapping[str, int]) -> list[tuple[str, str]]:

@@ -270,9 +270,8 @@ def _find_escaped(evidence: Evidence) -> Hypothesis:
     if spec.add_space_prefix:
         return by_score
     order = orders[[hypothesis.scores for hypothesis in scored].index(by_score.spec.scores)]
-    merged = replace(
-        spec, model="gemma4", merges=convention.all_splits(spec, [id for id in order if id not in evidence.unreachable])
-    )
+    reachable = tuple(id for id in order if id not in evidence.unreachable)
+    merged = replace(spec, model="gemma4", merges=list(convention.all_splits(tuple(spec.tokens), reachable)))
     (by_rank,) = _try_all(evidence, [merged])
     if by_rank.agreements == by_score.agreements:
         # With the same order, both families merge alike, and only decoding tells them apart.
