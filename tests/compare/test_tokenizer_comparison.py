@@ -328,6 +328,16 @@ def test_an_undefined_type_is_an_unused_token_only_if_other_types_are_known(know
     assert len(differences(actual, expected, Aspect.TYPES)) == count
 
 
+def test_a_file_with_bos_has_no_key_for_cls():
+    tokens = ("<unk>", "<s>", "</s>", "[CLS]")
+    actual = Encoder(
+        spec_of("t5", tokens, dict.fromkeys(tokens[1:], CONTROL), special_ids={"unk": 0, "bos": 1, "eos": 2})
+    )
+    expected = Complete(*tokens, special_ids={"unk": 0, "bos": 1, "eos": 2, "cls": 3})
+    found = differences(actual, expected, Aspect.SPECIAL_IDS)
+    assert not [each.message for each in found if "cls" in each.message]
+
+
 def test_a_role_under_another_name_is_named_as_the_model_names_it():
     tokens = ["[UNK]", "▁a", "[SEP]", "[PAD]"]
     reference = Complete(*tokens, special_ids={"eos": 2})

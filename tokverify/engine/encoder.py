@@ -127,9 +127,12 @@ class Encoder(PieceDecoder):
         """The effective special ids by role, llama.cpp's defaults included."""
         return self.settings.special_ids
 
-    def lists_role(self, role: str) -> bool:  # noqa: ARG002 - the protocol has it
-        """Whether `special_ids` has the role if any token has it: a file without a role declares no token for it."""
-        return True
+    def lists_role(self, role: str) -> bool:
+        """Whether `special_ids` has the role if any token has it: a file without a role declares no token for it.
+
+        GGUF has no key for CLS beside that for BOS.
+        """
+        return role != "cls" or "bos" not in self.special_ids
 
     @cached_property
     def control_texts(self) -> frozenset[str]:
