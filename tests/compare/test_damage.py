@@ -481,7 +481,9 @@ def test_a_pattern_is_no_reason_if_it_splits_none_of_the_lost_tokens(tmp_path):
     assert "it does not split texts as its vocabulary was trained, and so" in found.message
 
 
-@pytest.mark.parametrize(("kept", "expected"), [(1.0, 0), (0.97, 1), (0.995, 0)])
+@pytest.mark.parametrize(
+    ("kept", "expected"), [(1.0, 0), (0.97, 1), (0.995, 0)], ids=["all", "3% lost", "no more than Llama 3 lacks"]
+)
 def test_a_reference_that_lacks_the_merges_of_some_tokens_is_at_fault(kept: float, expected: int, tmp_path):
     spec = bpe_spec(LONGER_WORDS, pre="llama-bpe")
     document = bpe_json(spec, merges=LONGER_WORDS[: int(kept * len(LONGER_WORDS))])
@@ -546,7 +548,7 @@ def test_a_sentencepiece_model_whose_markers_are_ordinary_pieces_is_at_fault(
     assert all("it has no control or user-defined pieces, although " in message for message in found)
 
 
-@pytest.mark.parametrize(("escapes", "expected"), [(1, 0), (0, 1)])
+@pytest.mark.parametrize(("escapes", "expected"), [(1, 0), (0, 1)], ids=["written as ▁", "kept"])
 def test_a_sentencepiece_model_that_keeps_spaces_beside_its_own_pieces_is_at_fault(
     escapes: int, expected: int, tmp_path
 ):

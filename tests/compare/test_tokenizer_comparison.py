@@ -328,7 +328,7 @@ def test_an_undefined_type_is_an_unused_token_only_if_other_types_are_known(know
     assert len(differences(actual, expected, Aspect.TYPES)) == count
 
 
-def test_a_file_with_bos_has_no_key_for_cls():
+def test_a_file_that_names_bos_does_not_lack_another_cls():
     tokens = ("<unk>", "<s>", "</s>", "[CLS]")
     actual = Encoder(
         spec_of("t5", tokens, dict.fromkeys(tokens[1:], CONTROL), special_ids={"unk": 0, "bos": 1, "eos": 2})

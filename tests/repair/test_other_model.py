@@ -803,6 +803,17 @@ def test_a_reference_without_the_reserved_tokens_between_others_belongs_to_anoth
         assert find_other_model(large(padded), Opened(Encoder(large(words)))) == ""
 
 
+def test_a_reference_with_other_tokens_at_its_end_for_reserved_ones_belongs_to_another_version():
+    """As a tekken.json that counts fewer special tokens: no fault inserts reserved tokens and cuts off others."""
+    words = many()
+    ours = large([*words[:5], *(f"<SPECIAL_{number}>" for number in range(20)), *words[5:-20]])
+    theirs = large(words)
+    assert "but has others at its end" in find_other_model(ours, Opened(Encoder(theirs)))
+    # A converter that keeps the number of tokens cuts off as many as it inserts.
+    padded = large([*words[:5], *(f"[PAD{number}]" for number in range(20)), *words[5:-20]])
+    assert find_other_model(padded, Opened(Encoder(theirs))) == ""
+
+
 def test_a_list_of_bytes_without_some_ordinary_tokens_belongs_to_another_model():
     tokens = ["<s>", *(f"w{number}" for number in range(100))]
     right = spec_of("rwkv", tokens, {"<s>": CONTROL})
@@ -812,7 +823,11 @@ def test_a_list_of_bytes_without_some_ordinary_tokens_belongs_to_another_model()
         assert ("lacks a token for 10 ids between" in find_other_model(right, Opened(reference))) is expected
 
 
-@pytest.mark.parametrize(("end", "expected"), [(5, True), (4, False), ([4, 5], False), (None, False)])
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [(5, True), (4, False), ([4, 5], False), (None, False)],
+    ids=["id in the file", "id in the reference", "both", "no configuration"],
+)
 def test_a_reference_whose_configuration_ends_generations_at_the_id_of_the_file_has_moved_its_markers(
     end: object, expected: bool, tmp_path: Path
 ):

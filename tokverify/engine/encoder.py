@@ -130,7 +130,7 @@ class Encoder(PieceDecoder):
     def lists_role(self, role: str) -> bool:
         """Whether `special_ids` has the role if any token has it: a file without a role declares no token for it.
 
-        GGUF has no key for CLS beside that for BOS.
+        llama.cpp uses BOS for CLS, so a file that names BOS cannot name another CLS.
         """
         return role != "cls" or "bos" not in self.special_ids
 

@@ -39,13 +39,13 @@ def merges(evidence: Evidence) -> Iterator[TokenizerChange]:
     if sum(len(piece) ** 2 for _, piece in _normal_tokens(spec)) > _MOST_WORK:
         return
     normal = dict(_normal_tokens(spec))
-    # Converters of tiktoken files list every split, too, so that there are more merges than tokens.
+    # Converters of tiktoken files list every split, too, and so more merges than tokens, unless most were lost.
     lists_one = family.alphabet is Alphabet.BYTE_LEVEL and len(current) <= len(normal)
     found = byte_level_merges(tuple(normal.values())) if lists_one else all_splits(tuple(spec.tokens), tuple(normal))
-    implied = list(found)
-    known = set(current)
-    is_part = [merge for merge in implied if merge in known] == current
-    if not is_part and (restored := _restore_merges(_lost_pieces(evidence), current)):
+    implied, known = list(found), set(current)
+    # If what is left is in the implied order, that restores the rest better than appending it.
+    is_subsequence = [merge for merge in implied if merge in known] == current
+    if not is_subsequence and (restored := _restore_merges(_lost_pieces(evidence), current)):
         sentence = f"adding {plural(len(restored), 'merge')} for tokens that have none, but are used by the reference"
         yield set_field("merges", current + restored, sentence, cost.CONVENTIONAL_ARRAY)
     if implied and implied != current:

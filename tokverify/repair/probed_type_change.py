@@ -17,7 +17,7 @@ from tokverify.repair.probe import Observed, ProbedTokens, probe_tokens
 from tokverify.repair.token_patch import TokenPatch, kind_of, set_type, set_types, types_of
 from tokverify.repair.type_change import converted_types, type_effect
 from tokverify.spec import TokenizerSpec, TokenType, to_types
-from tokverify.texts.unmade_token import lost_merges, merged_ids
+from tokverify.texts.unmade_token import merged_ids
 from tokverify.tokenizer import Tokenizer
 
 _MOST_PROBES = 6
@@ -164,10 +164,12 @@ class Probing:
         if probed is None:
             return None
         # To a probe, a token whose merge is missing here, or too late, looks as if the reference matched it.
-        lost = {id for id in lost_merges(spec) if id in probed.undecided or _is_user_defined(id, probed)}
-        late = {id for id in merged_ids(spec) if id not in lost and _is_user_defined(id, probed)}
+        among, unmade = merged_ids(spec)
+        matched = {id for id in among if _is_user_defined(id, probed)}
+        lost = {id for id in unmade if len(spec.tokens[id]) > 1 and (id in probed.undecided or id in matched)}
+        late = matched - lost
         types = [TokenType.NORMAL.value if id in lost else type for id, type in enumerate(probed.types)]
-        return replace(probed, types=types, undecided=probed.undecided - lost | late)
+        return replace(probed, types=types, undecided=(probed.undecided - lost) | late)
 
 
 def _is_user_defined(id: int, probed: ProbedTokens) -> bool:

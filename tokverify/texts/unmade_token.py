@@ -30,26 +30,29 @@ def unmade_by(merges: Sequence[str], ids: Mapping[str, int]) -> Sequence[int]:
     return found
 
 
-def merged_ids(spec: TokenizerSpec) -> range:
-    """Return the ids from the first to the last token that a merge makes; none in families without merges.
+def merged_ids(spec: TokenizerSpec) -> tuple[range, frozenset[int]]:
+    """Return the ids from the first to the last token that a merge makes, and those among them that none makes.
 
-    Added tokens have ids before or after all of these.
+    Added tokens have ids before or after all of these. There are none in families without merges.
     """
     family = find_family(spec.model)
     if family is None or not family.is_bpe or not spec.merges:
-        return range(0)
-    made = set(range(len(spec.tokens))).difference(unmade_by(spec.merges, index_pieces(spec.tokens)))
-    return range(min(made), max(made) + 1) if made else range(0)
+        return range(0), frozenset()
+    unmade = set(unmade_by(spec.merges, index_pieces(spec.tokens)))
+    ids = range(len(spec.tokens))
+    first = next((id for id in ids if id not in unmade), len(ids))
+    last = next((id for id in reversed(ids) if id not in unmade), -1)
+    among = range(first, last + 1)
+    return among, frozenset(unmade.intersection(among))
 
 
 def lost_merges(spec: TokenizerSpec) -> frozenset[int]:
     """Return the tokens of several characters that no merge makes among those that merges make.
 
-    As added tokens are elsewhere, merges are missing, and not types.
+    As added tokens are elsewhere, each has lost its merge, and not its type.
     """
-    ids = merged_ids(spec)
-    unmade = unmade_by(spec.merges or (), index_pieces(spec.tokens)) if ids else ()
-    return frozenset(id for id in unmade if id in ids and len(spec.tokens[id]) > 1)
+    _, unmade = merged_ids(spec)
+    return frozenset(id for id in unmade if len(spec.tokens[id]) > 1)
 
 
 def never_made(spec: TokenizerSpec, settings: Settings) -> list[int]:

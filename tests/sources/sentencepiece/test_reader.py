@@ -338,6 +338,7 @@ def test_the_files_beside_a_model_rename_spare_pieces(tmp_path):
     pieces = [*SPECIAL, ("[UNUSED_1]", 0.0, USER_DEFINED), ("[UNUSED_2]", 0.0, UNUSED), ("b", 0.0, NORMAL)]
     (tmp_path / "tokenizer.model").write_bytes(make_model(pieces))
     decoder = {"3": {"content": "<|im_start|>", "special": True}, "4": {"content": "<call>", "special": False}}
+    # An ordinary piece keeps its text.
     decoder["5"] = {"content": "other", "special": True}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": decoder}))
     spec = read_with_added_tokens(tmp_path / "tokenizer.model")

@@ -20,9 +20,11 @@ def damaged_reference(subject: Subject) -> Iterator[Finding]:
         pre-tokenizer splits texts, so nearly all tokens come back as themselves. If they do in the model, but many do
         not in the reference, the reference splits texts in another way than in training. Its pieces, its decoder and
         the files beside it can also show that it has lost its pattern, a stage, merges, `byte_fallback`, its charsmap,
-        or the case or the accents of letters, that it removes the spaces of its own pieces, or that it adds up scores
-        that are the ranks of BPE, and the chat template of a GGUF file that it has lost the types of markers. And the
-        ids of plain texts are decoded, which must give the same texts again.
+        or the case or the accents of letters, that it removes the spaces of its own pieces, or does not write them as
+        its pieces do, that its scores are not the logarithms of probabilities that a Unigram model adds up, that its
+        byte tokens are out of order, that a limit of WordPiece makes its own longer pieces unusable, that a GGUF file
+        does not name its pre-tokenizer, or, by the chat template of a GGUF file, that it has lost the types of markers.
+        And the ids of plain texts are decoded, which must give the same texts again.
 
     Why it is bad:
         The reference is wrong, and a model that is converted from it, or compared with it, gets its fault. `run` names

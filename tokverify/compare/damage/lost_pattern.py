@@ -129,8 +129,8 @@ def find_missing_pre(actual: Encoder, facts: Opened) -> Iterator[TokenizerDiffer
     ours, theirs = (splitter(PRE_TOKENIZERS[name]) for name in (actual.settings.pre, "default"))
     if any(ours(text) != theirs(text) for text in probe_texts()):
         yield damage_difference(
-            f"it does not name its pre-tokenizer ({PRE}), so that llama.cpp splits its texts by a default pattern, with"
-            f" which no model was trained, and the model names {actual.spec.pre}"
+            f"it does not name its pre-tokenizer ({PRE}), so that llama.cpp uses its default pattern, which converters"
+            f" do not choose, and the model names {actual.spec.pre}"
         )
 
 

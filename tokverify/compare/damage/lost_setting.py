@@ -89,12 +89,15 @@ def find_lost_continuations(actual: Encoder, document: Document, facts: Opened) 
 
 
 def find_lost_case(actual: Encoder, document: Document, facts: Opened) -> Iterator[TokenizerDifference]:
-    """Yield that a reference drops capitals or accents against its own vocabulary, or one of WordPiece keeps them.
+    """Yield that a WordPiece reference drops capitals or accents, or keeps them, against its own vocabulary.
 
-    The model does not.
+    The model does not. Of a byte-level reference, only lowercase is looked at.
     """
     differing, is_wordpiece = _differing_case(actual, document), document.model_type == "WordPiece"
-    if not differing or (not is_wordpiece and (differing != "lowercase" or actual.settings.lowercase)):
+    # SigLIP 2 lowercases texts for Gemma's vocabulary on purpose.
+    is_byte_level = actual.settings.family.alphabet is Alphabet.BYTE_LEVEL
+    may_be_lost = is_wordpiece or (is_byte_level and differing == "lowercase" and not actual.settings.lowercase)
+    if not differing or not may_be_lost:
         return
     case, drops = _CASES[differing], not getattr(actual.settings, differing)
     pieces = facts.pieces if is_wordpiece else [from_utf8(data) or "" for data in facts.token_bytes]
@@ -131,11 +134,12 @@ def find_lost_spaces(actual: Encoder, facts: Opened) -> Iterator[TokenizerDiffer
     lost = [id for id, piece in enumerate(facts.pieces) if piece.startswith(ESCAPED_SPACE)]
     if len(lost) < max(LEAST, LEAST_SHARE * len(facts.pieces)):
         return
-    # Twice, as some remove the first space.
+    # Each is doubled, as some references remove the space before the first word.
     texts = [2 * unescape_spaces(facts.pieces[id]) for id in thin_out(lost, _FEW)]
     ours, theirs = (encode_plain(side, texts) for side in (actual, facts.tokenizer))
-    used, unused = ([not {*lost}.isdisjoint(ids or ()) for ids in each] for each in (ours, theirs))
-    if any(used) and None not in theirs and not any(unused):
+    begun = set(lost)
+    used_here, used_there = (any(not begun.isdisjoint(ids or ()) for ids in each) for each in (ours, theirs))
+    if used_here and None not in theirs and not used_there:
         message = (
             f"it does not write spaces as ▁, with which {plural(len(lost), 'piece')} of it begin, such as"
             f" {list_tokens(lost, facts.pieces)}, so that it uses none of them"
@@ -264,7 +268,8 @@ def find_probabilities(actual: Encoder, facts: Opened) -> Iterator[TokenizerDiff
         )
         return
     own, other = (_sum_probabilities(each) if each else 0.0 for each in (actual.spec, declared))
-    if any(theirs) and abs(own - 1) < _NEARLY_ONE and not 1 / _TIMES < other < _TIMES:
+    # It is 0 if no piece is typed NORMAL.
+    if other and abs(own - 1) < _NEARLY_ONE and not 1 / _TIMES < other < _TIMES:
         yield damage_difference(
             "its scores are no logarithms of the probabilities of its pieces, as those would add up to"
             f" {other:.3g}; the model's add up to {own:.2f}, as they should"

@@ -60,8 +60,9 @@ def find_lost_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDiff
     ours, theirs = (_ids_returning(side, texts) for side in (actual, facts.tokenizer))
     lost, gained = sorted(ours - theirs), theirs - ours
     reason = _explain_missing_stage(facts) if lacks_byte_stage else _explain_splits(facts)
+    # If a stage is suspicious, fewer are enough, even if that is not what splits them.
     share = _SUSPICIOUS_SHARE if reason else LEAST_SHARE
-    if not lacks_byte_stage and not _splits_as_gpt2(texts, lost):
+    if _has_gpt2_stage(facts) and not _splits_as_gpt2(texts, lost):
         reason = ""
     if is_suspicious:
         reason, share = "its ignore_merges, which goes with its pattern, is lost", 0.0
@@ -197,7 +198,7 @@ def _explain_splits(facts: Opened) -> str:
             "its pre-tokenizer splits at a pattern, although its vocabulary is not byte-level, as if transformers had"
             " loaded it with fix_mistral_regex"
         )
-    if not any(stage["type"] == "ByteLevel" and stage["use_regex"] for stage in stages):
+    if not _has_gpt2_stage(facts):
         return ""
     if "Split" in types:
         return "its ByteLevel splits each part of a text a second time, as GPT-2 does (use_regex)"
@@ -205,6 +206,11 @@ def _explain_splits(facts: Opened) -> str:
         "its pre-tokenizer has no Split and splits texts as GPT-2 does (ByteLevel with use_regex), which is what"
         " transformers saves if it loads the tokenizer with the wrong class"
     )
+
+
+def _has_gpt2_stage(facts: Opened) -> bool:
+    stages = facts.document.pre_tokenizer if facts.document else ()
+    return any(stage["type"] == "ByteLevel" and stage["use_regex"] for stage in stages)
 
 
 def _splits_as_gpt2(texts: dict[int, str], lost: Sequence[int]) -> bool:
@@ -283,8 +289,8 @@ def find_unordered_bytes(actual: Encoder, facts: Opened) -> Iterator[TokenizerDi
     if ours == sorted(theirs) != theirs:
         few = ", ".join(map(quote, theirs[:_SHOWN_MERGES]))
         message = (
-            f"its {plural(len(theirs), 'byte token')} are not in the order of their bytes, as those of the model and of"
-            f" every published vocabulary are; they begin with {few}"
+            f"its {plural(len(theirs), 'byte token')} are not in the order of their bytes, as those of the model are;"
+            f" they begin with {few}"
         )
         yield damage_difference(message, [id for id, piece in enumerate(facts.pieces) if BYTE_PIECE.fullmatch(piece)])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from tokverify.compare.limits.limit import Counterfactual, limit
@@ -13,6 +13,7 @@ from tokverify.engine.family import Ranking
 from tokverify.engine.special_text import is_converted_control, is_converted_sentinel
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
+from tokverify.sources.huggingface.bpe import splits_of
 from tokverify.spec import TokenType, ids_of_type
 
 
@@ -23,8 +24,8 @@ def control_piece(sides: Sides) -> Iterator[Counterfactual]:
     What llama.cpp does:
         Its RWKV model looks up every token of the vocabulary, also the control token `<s>`, whether or not special
         tokens are parsed. So does its BPE where a whole pre-token is looked up before merging (`ignore_merges`), and
-        its model `llama` with a control token of one character, with which it begins, or one that two other tokens
-        make up, which it merges. Its unigram model never uses control tokens and the unknown token, while that of
+        its model `llama` with a control token of one character, from which it starts, or one that it can merge from
+        two other tokens. Its unigram model never uses control tokens and the unknown token, while that of
         HuggingFace tokenizers finds their texts in plain text like any other piece.
 
     Which models:
@@ -71,7 +72,7 @@ def control_piece(sides: Sides) -> Iterator[Counterfactual]:
         made = [id for id in control if reference(id) and _is_made(sides.settings.pieces[id], sides.settings.ids)]
         if made:
             yield Counterfactual(
-                reason=f"llama.cpp finds {name_tokens(sides, made)} in every text",
+                reason=f"llama.cpp also finds {name_tokens(sides, made)} in plain text",
                 sentence=f"not finding {name_tokens(sides, made)} in plain text",
                 # No text contains these pieces, so that only the text of the token itself is found.
                 deviation=Deviation(pieces={id: f"\0{id}" for id in made}),
@@ -79,10 +80,9 @@ def control_piece(sides: Sides) -> Iterator[Counterfactual]:
             )
 
 
-def _is_made(piece: str, known: Container[str]) -> bool:
+def _is_made(piece: str, known: Collection[str]) -> bool:
     """Whether the model `llama` begins with a piece, or could merge it from two others."""
-    halves = ((piece[:end], piece[end:]) for end in range(1, len(piece)))
-    return len(piece) == 1 or any(all(len(half) == 1 or half in known for half in pair) for pair in halves)
+    return len(piece) == 1 or any(splits_of(piece, known, range(1, len(piece))))
 
 
 def _guess_shown(sides: Sides, control: Sequence[int]) -> Iterator[Counterfactual]:

@@ -17,9 +17,6 @@ from tokverify.text.utf8 import from_utf8
 from tokverify.texts.target_text import ids_in
 from tokverify.texts.token_text import is_marker
 
-_ORDINARY = [TokenType.NORMAL] * 2
-"""The type of a word before a repair and after it."""
-
 
 def changed_ids(old: TokenizerSpec, new: TokenizerSpec) -> list[int]:
     """Return the ids whose text, type or score is not the same in two tokenizers."""
@@ -70,7 +67,8 @@ def _known_bytes(ids: Iterable[int], old: TokenizerSpec, new: TokenizerSpec, fac
     types, kept = types_of(new), types_of(old)
     for id in ids:
         token = new.tokens[id], types[id]
-        is_word = [*kept[id : id + 1], types[id]] == _ORDINARY and not is_marker(new.tokens[id])
+        stays_normal = id < len(kept) and kept[id] == types[id] == TokenType.NORMAL
+        is_word = stays_normal and not is_marker(new.tokens[id])
         data = after.encoder.token_bytes(id)
         is_same = data == (expected[id] if id < len(expected) else b"")
         if is_same and (token in moved or id in probed or is_word or not from_utf8(data)):

@@ -26,7 +26,7 @@ _SERIES = 8
 """So many reserved tokens that are numbered in the order of their ids are a series."""
 _FEW = 3
 """A person renames fewer."""
-_NUMBERED = re.compile(r"([<\[]\D*)([0-9]{1,9})(\D*[>\]])")
+NUMBERED = re.compile(r"([<\[]\D*)([0-9]{1,9})(\D*[>\]])")
 """A token that is reserved for later, such as `[control_12]` or `<|reserved_special_token_5|>`."""
 
 
@@ -55,7 +55,7 @@ def lacks_markers(spec: TokenizerSpec, facts: Opened) -> str:
         is_written = ours in used and (is_marker(theirs) or is_filler(theirs))
         is_replaced = is_filler(theirs) or _are_ends(ours, theirs, here)
         is_added = (is_marker(ours) or types[id] == TokenType.USER_DEFINED) and not is_filler(ours)
-        is_named = id in reserved and types[id] in ADDED_TYPES and _NUMBERED.fullmatch(ours) is None
+        is_named = id in reserved and types[id] in ADDED_TYPES and NUMBERED.fullmatch(ours) is None
         if is_written or (is_replaced and is_added) or is_named:
             lost.append(id)
     unknown = used - known
@@ -74,7 +74,7 @@ def names_reserved(spec: TokenizerSpec, facts: Opened) -> str:
     """
     reference = tokens_of(facts)
     ids = find_changed(spec.tokens, reference)
-    if any(_NUMBERED.fullmatch(reference[id]) for id in ids):
+    if any(NUMBERED.fullmatch(reference[id]) for id in ids):
         return ""
     if len(_reserved_among(ids, spec.tokens, reference)) < len(ids):
         return ""
@@ -98,7 +98,7 @@ def _reserved_among(ids: Collection[int], texts: Sequence[str], others: Sequence
 
 def _series_of(id: int, text: str) -> tuple[str, str, int] | None:
     """Return what the tokens of a series share: the texts around their numbers, and the distance to their ids."""
-    match = _NUMBERED.fullmatch(text)
+    match = NUMBERED.fullmatch(text)
     return (match[1], match[3], id - int(match[2])) if match else None
 
 
@@ -165,9 +165,10 @@ def has_other_end(spec: TokenizerSpec, facts: Opened) -> str:
 
 
 def moves_end(spec: TokenizerSpec, facts: Opened) -> str:
-    """Find our EOS at another id of the reference, if generation_config.json beside that ends a generation at ours.
+    """Find that the generation_config.json of the reference names the id of our EOS, which is another token there.
 
-    As in a directory whose markers a person has exchanged. If those of the file were, it had the wrong id alone.
+    So it is in a directory in which someone exchanged markers. If those of the file were exchanged, the configuration
+    would agree with the reference.
     """
     eos, theirs, reference = spec.special_ids.get("eos"), facts.special_ids.get("eos"), tokens_of(facts)
     if (
@@ -179,6 +180,9 @@ def moves_end(spec: TokenizerSpec, facts: Opened) -> str:
         return ""
     ends = generation_end_ids(facts.place)
     if eos == theirs or spec.tokens[eos] != reference[theirs] or theirs in ends or eos not in ends:
+        return ""
+    if reference[eos] in EOG_TEXTS:
+        # The configuration of a base model ends a generation at its own EOS.
         return ""
     is_there = f"its EOS {quote(reference[theirs])} has the id {theirs}"
     return f"{is_there}, but generation_config.json beside it ends a generation at {eos}, which is that token here"

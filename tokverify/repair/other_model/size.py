@@ -11,12 +11,13 @@ from tokverify.compare.role_name import ROLES_BY_NAME
 from tokverify.compare.template_difference import has_other_template
 from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.piece_index import find_unmade, index_pieces
-from tokverify.repair.other_model.vocabulary import MARKS, texts_of, tokens_of
+from tokverify.repair.other_model.marker import NUMBERED
+from tokverify.repair.other_model.vocabulary import MARKS, alike_lists, texts_of, tokens_of
 from tokverify.repair.token_patch import types_of
 from tokverify.sources.gguf.keys import VOCAB_SIZE
 from tokverify.spec import ADDED_TYPES, TokenizerSpec, TokenType
 from tokverify.text.wording import list_tokens
-from tokverify.texts.token_text import is_filler, is_marker
+from tokverify.texts.token_text import PADDING, is_filler, is_marker
 from tokverify.tokenizer import ControlListing, SizeStating
 
 if TYPE_CHECKING:
@@ -67,22 +68,33 @@ def _holes_in_list(spec: TokenizerSpec, facts: Opened) -> Sequence[int]:
 
 
 def lacks_reserved(spec: TokenizerSpec, facts: Opened) -> str:
-    """Find reserved tokens in several places here that the reference lacks, if it has all others in the same order.
+    """Find reserved tokens here that the reference lacks, if it has all others in the same order.
 
-    A script that trims a vocabulary removes them, and so numbers the others anew. A fault adds padding in one place.
+    A script that trims a vocabulary removes them in several places, while a fault inserts padding in one. Or they are
+    numbered in one place, and the reference has other tokens at its end for them, as a tekken.json that counts fewer
+    special tokens.
     """
-    tokens, reference = list(spec.tokens), tokens_of(facts)
-    while tokens and is_filler(tokens[-1].strip(MARKS)):
-        tokens.pop()
-    if not reference or len(tokens) < len(reference) + _SEVERAL:
-        return ""
+    tokens, reference = (spec.tokens, tokens_of(facts)) if tokens_of(facts) else alike_lists(spec, facts)
     known = set(reference)
-    ids = [id for id, token in enumerate(tokens) if token not in known and is_filler(token.strip(MARKS))]
-    lost = set(ids)
-    is_in_one_place = not ids or ids[-1] - ids[0] < len(ids)
-    if is_in_one_place or [token for id, token in enumerate(tokens) if id not in lost] != [*reference]:
+    ids = [id for id, token in enumerate(tokens) if token not in known and _is_reserved(token)]
+    while ids and ids[-1] == len(tokens) - 1:
+        # Padding at the end moves no token.
+        tokens = tokens[: ids.pop()]
+    if len(ids) < _SEVERAL:
         return ""
-    return f"it lacks {list_tokens(ids, spec.tokens)} in several places, and so has lower ids for the tokens after them"
+    lost = set(ids)
+    kept = [token for id, token in enumerate(tokens) if id not in lost]
+    has_further = len(reference) >= len(kept) + _SEVERAL
+    is_in_one_place = ids[-1] - ids[0] < len(ids)
+    is_padding = is_in_one_place and any(PADDING.fullmatch(tokens[id].strip(MARKS)) for id in ids)
+    if kept != [*reference[: len(kept)]] or is_in_one_place != has_further or is_padding:
+        return ""
+    place = ", but has others at its end" if has_further else " in several places"
+    return f"it lacks {list_tokens(ids, spec.tokens)}{place}, so that the tokens after them have lower ids"
+
+
+def _is_reserved(token: str) -> bool:
+    return is_filler(token.strip(MARKS)) or NUMBERED.fullmatch(token) is not None
 
 
 def lacks_at_end(spec: TokenizerSpec, facts: Opened) -> str:

@@ -61,7 +61,7 @@ def is_of_other_model(spec: TokenizerSpec, facts: Opened) -> bool:
 
     Case, compatibility forms, NULs, line ends and the marks of words do not count, because faults change them.
     """
-    tokens, reference = _alike_lists(spec, facts)
+    tokens, reference = alike_lists(spec, facts)
     ours, theirs = list(map(_simplify, tokens)), list(map(_simplify, reference))
     in_place = sum(left == right for left, right in zip(ours, theirs, strict=False))
     if in_place >= _IN_PLACE * min(len(ours), len(theirs)):
@@ -105,7 +105,7 @@ def texts_of(facts: Opened) -> Sequence[str]:
     return tokens_of(facts) or [data.decode(errors="replace") for data in facts.token_bytes]
 
 
-def _alike_lists(spec: TokenizerSpec, facts: Opened) -> tuple[Sequence[str], Sequence[str]]:
+def alike_lists(spec: TokenizerSpec, facts: Opened) -> tuple[Sequence[str], Sequence[str]]:
     """Return the tokens of both sides, spelled in the same way; none if many have the same places."""
     size = min(len(spec.tokens), len(facts.pieces))
     # To spell them takes long.

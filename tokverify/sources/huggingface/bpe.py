@@ -210,10 +210,10 @@ def _lists_all_splits(merges: Sequence[str], pieces: Collection[str]) -> bool:
     """
     known = set(merges)
     lengths = {1, *map(len, pieces)}
-    return all(known.issuperset(_splits(piece, pieces, lengths)) for piece in pieces)
+    return all(known.issuperset(splits_of(piece, pieces, lengths)) for piece in pieces)
 
 
-def _splits(piece: str, pieces: Collection[str], lengths: Collection[int]) -> Iterator[str]:
+def splits_of(piece: str, pieces: Collection[str], lengths: Collection[int]) -> Iterator[str]:
     """Yield each possible merge that produces a piece; `lengths` are those of all parts."""
     # Most pieces are short, and few lengths are those of parts of a very long one.
     places = range(1, len(piece))

@@ -191,7 +191,8 @@ def _rename(path: Path, message: Message) -> None:
     """Give spare pieces the texts and types of the added tokens that the files beside a model declare at their ids.
 
     So do the Python classes of transformers, and `_create_vocab_sentencepiece` in llama.cpp's conversion/base.py:
-    InternLM2's `[UNUSED_TOKEN_146]` is `<|im_start|>`.
+    InternLM2's `[UNUSED_TOKEN_146]` is `<|im_start|>`. Other pieces keep their texts, though the converter replaces
+    them, too: classes such as NLLB's give them other ids than the model.
     """
     pieces = message.pieces
     known = {piece.piece for piece in pieces}
