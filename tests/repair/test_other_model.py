@@ -837,3 +837,13 @@ def test_a_reference_whose_configuration_ends_generations_at_the_id_of_the_file_
     facts = Opened(Encoder(wrong, "reference"), tmp_path / "tokenizer.json")
     found = find_other_model(replace(right, special_ids={"bos": 1, "eos": 5}), facts)
     assert ('its EOS "<|end|>" has the id 4, but generation_config.json beside it ends' in found) is expected
+
+
+def test_the_configuration_of_a_base_model_does_not_show_that_a_reference_has_moved_its_markers(tmp_path: Path):
+    """Its own EOS is not the one of a fine-tuned model, whose file has exchanged the two."""
+    ends = ["<|endoftext|>", "<|im_end|>"]
+    right = large(["a", *ends], dict.fromkeys(ends, CONTROL))
+    exchanged = replace(right, tokens=[*right.tokens[:4], *ends[::-1]], special_ids={"bos": 1, "eos": 4})
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": 4}))
+    reference = Encoder(replace(right, special_ids={"bos": 1, "eos": 5}), "reference")
+    assert find_other_model(exchanged, Opened(reference, tmp_path / "tokenizer.json")) == ""
