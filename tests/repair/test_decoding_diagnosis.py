@@ -1,5 +1,6 @@
 """Diagnose ids that are equal and decode differently."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from support.paths import SAMPLE
+from support.rule_maker import MERGES, bpe_json
 from support.sentencepiece_maker import train_model
 from support.spec_maker import BYTE, CONTROL, USER_DEFINED, bpe_spec, spm_spec
 from tokverify import load_reference
@@ -249,6 +251,21 @@ def test_fix_repairs_the_decoding(mistyped: Path, tmp_path: Path):
     assert code == 0, output
     assert " cases match" in output
     assert (tmp_path / "fixed.gguf").read_bytes() == (SAMPLE / "sample.gguf").read_bytes()
+
+
+@pytest.mark.process  # takes seconds
+def test_fix_repairs_a_flag_that_only_decoding_shows_and_no_tokenizer_json_declares(tmp_path: Path):
+    """llama.cpp drops the first space of a decoded text, whatever the model."""
+    model, fixed, reference = (tmp_path / name for name in ("model.gguf", "fixed.gguf", "tokenizer.json"))
+    spec = bpe_spec(MERGES)
+    write_gguf(model, replace(spec, add_space_prefix=True))
+    reference.write_text(json.dumps(bpe_json(spec)))
+    code, output = invoke("fix", model, "-r", str(reference), "--dry-run")
+    assert code == 1, output
+    assert "cause turning add_space_prefix off" in output
+    code, output = invoke("fix", model, "-r", str(reference), "-o", str(fixed))
+    assert code == 0, output
+    assert read_spec(fixed).add_space_prefix is False
 
 
 @pytest.mark.process  # takes seconds

@@ -80,7 +80,9 @@ def decoding_flags(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
         value = not getattr(settings, name)
         if is_in_doubt(evidence, name):
             continue
-        if facts.spec is None or facts.gguf_spec is not None or getattr(facts.spec, name) is value:
+        # Another flag than those of its family is declared by no reference but a GGUF file.
+        wanted = {value} if name in settings.family.flags else {value, None}
+        if facts.spec is None or facts.gguf_spec is not None or getattr(facts.spec, name) in wanted:
             yield _flag(evidence, name, value=value)
 
 

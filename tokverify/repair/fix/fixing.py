@@ -15,7 +15,7 @@ from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.repair.budget import ENCODINGS, Budget
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.fix.changed import changed_ids, type_ranges, unverified_ids
-from tokverify.repair.fix.measure import Measure, Measuring, to_checks
+from tokverify.repair.fix.measure import CASES, DECODING, Measure, Measuring, to_checks
 from tokverify.repair.fix.repair_search import RepairSearch
 from tokverify.repair.search import DiagnosisResult
 from tokverify.report.diagnosis import Diagnosis
@@ -130,7 +130,10 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
     blame = search.candidates.blame(after)
     result = search.candidates.diagnosis
     if facts.tokenizer is None or not facts.tokenizer.decodes_as_llama_cpp:
-        is_foreign = search.candidates.is_foreign_decoding(search.current, after)
+        before = search.before.compared
+        # What is repaired is no way of a library, if nothing but the decoding differed.
+        is_repaired = bool(search.parts and before[DECODING] and not before[CASES]) and not after.compared[DECODING]
+        is_foreign = not is_repaired and search.candidates.is_foreign_decoding(search.current, after)
         after = after.judging_decoding(is_required=not is_foreign)
         if is_foreign and search.parts and result and not any(change.expressible for change in result.changes):
             # The way in which a library decodes is no cause of what is repaired.
