@@ -253,3 +253,11 @@ def test_other_control_pieces_for_both_ends_are_not_called_wrong(tmp_path, ends,
     model = Encoder(replace(spec, special_ids={**spec.special_ids, "bos": ends[0], "eos": ends[1]}))
     found = find_role_differences(model, reference, {"eos": (ends[1], reference.special_ids["eos"])})
     assert next(found).severity is severity
+
+
+def test_the_library_logs_nothing_about_a_piece_with_nul(tmp_path, capfd):
+    bytes_as_pieces = ((f"<0x{byte:02X}>", 0.0, 6) for byte in range(0x100))
+    pieces = [("<unk>", 0.0, UNKNOWN), *bytes_as_pieces, ("\0", -1.0, NORMAL), ("a", -1.0, NORMAL)]
+    (tmp_path / "tokenizer.model").write_bytes(make_model(pieces, {35: 1}))
+    assert load(tmp_path / "tokenizer.model").tokenizer.vocab_size == len(pieces)
+    assert capfd.readouterr().err == ""

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
 
 
+_ERROR_LEVEL = 2
+
+
 class SentencePieceTokenizer:
     """A `SentencePieceProcessor`, which never recognizes control tokens in a text, and always user-defined pieces.
 
@@ -261,6 +264,8 @@ def load(place: os.PathLike[str], spec: TokenizerSpec | None = None) -> FoundRef
     data = read_file(path)
     require_few_pieces(path, data)
     model = numbered_model(path, data)
+    # It logs single pieces, such as one with NUL, to stderr, which no finding is about.
+    sentencepiece.set_min_log_level(_ERROR_LEVEL)
     with raised_as(BrokenFileError, f"{path}: not a sentencepiece model"):
         # subtle: with an empty model_proto the library creates an unusable processor.
         processor = sentencepiece.SentencePieceProcessor(model_proto=model or b"\0")
