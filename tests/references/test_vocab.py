@@ -202,7 +202,7 @@ def test_a_vocab_txt_is_split_at_line_ends_only_and_may_begin_with_a_byte_order_
         ("vocab.json", b"[1]", "vocab.json: not a JSON object"),
         ("vocab.json", b"{", "vocab.json: cannot be read as JSON"),
         ("vocab.json", b'{"a": "b"}', "vocab.json: not a vocabulary that tokenizers can read"),
-        ("vocab.txt", b"\xff", "vocab.txt: not a vocabulary that tokenizers can read"),
+        ("vocab.txt", b"a\xff", "vocab.txt: not UTF-8 from byte 1 on"),
         ("vocab.txt", b"", "vocab.txt: "),
         ("vocab.txt", b"the\t9\nof\t5\n[UNK]\n", "not a vocabulary of BERT.*: 2 of 3 lines have a tab"),
     ],
@@ -213,6 +213,15 @@ def test_files_that_are_no_vocabulary_give_one_line(tmp_path, name, content, mes
     with pytest.raises(BrokenFileError, match=message) as caught:
         open_reference(tmp_path / name)
     assert "\n" not in str(caught.value)
+
+
+def test_merges_of_another_model_are_refused_by_this_reason(tmp_path):
+    (tmp_path / "vocab.json").write_text(json.dumps({"a": 0, "b": 1, "ab": 2}))
+    (tmp_path / "merges.txt").write_text("#version: 0.2\na b\nab c\n")
+    with pytest.raises(
+        BrokenFileError, match='has 1 merge of tokens that it lacks, such as "ab c", as if the two files'
+    ):
+        open_reference(tmp_path / "vocab.json")
 
 
 def test_a_vocab_json_without_merges_is_refused_by_this_reason(tmp_path):

@@ -8,7 +8,7 @@ tokenization_qwen2.py and tokenization_roberta.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from io import StringIO
@@ -31,6 +31,7 @@ from tokverify.sources.original_pattern import ORIGINALS
 from tokverify.spec import MAX_TOKENS
 from tokverify.system.json_input import JsonError, parse_json
 from tokverify.system.library_error import raised_as
+from tokverify.text.wording import plural, quote
 
 if TYPE_CHECKING:
     from tokenizers import AddedToken, Tokenizer
@@ -52,6 +53,7 @@ _ROBERTA_TOKENS = ("<s>", "</s>", "<unk>", "<pad>", "<mask>")
 ASSUMED_PRE = "gpt-2"
 """The pre-tokenizer of the model whose class is assumed of a vocab.json."""
 _BYTES = 256
+_SHOWN = 3
 _FEWEST_CAPITALS, _PIECES_PER_CAPITAL = 8, 1000
 """If texts had capitals, so many pieces have some, and one in so many; in Korean vocabularies, one in 90 has."""
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
@@ -133,6 +135,7 @@ def _make_bpe(path: Path, config: Mapping[str, Any], given: Supplement) -> Token
     # A class says how texts are split, whatever the pieces are.
     if not name:
         _require_byte_level(path, vocabulary.keys() - _declared_texts(path, config))
+    _require_tokens(path, vocabulary, merges)
     with _reading(path):
         tokenizer = Tokenizer(models.BPE(vocabulary, merges, ignore_merges=given.ignores_merges))
     patterns = given.patterns
@@ -149,6 +152,17 @@ def _make_bpe(path: Path, config: Mapping[str, Any], given: Supplement) -> Token
     return tokenizer
 
 
+def _require_tokens(path: Path, vocabulary: Mapping[str, int], merges: Iterable[tuple[str, str]]) -> None:
+    """Check that a vocabulary has the tokens of its merges."""
+    unknown = [" ".join(pair) for pair in merges if not vocabulary.keys() >= {*pair, "".join(pair)}]
+    if unknown:
+        raise BrokenFileError(
+            f"{path}: the merges.txt beside it has {plural(len(unknown), 'merge')} of tokens that it lacks, such as"
+            f" {', '.join(map(quote, unknown[:_SHOWN]))}, as if the two files were of different models; download both"
+            " again"
+        )
+
+
 def _reading(path: Path) -> AbstractContextManager[None]:
     return raised_as(BrokenFileError, f"{path}: not a vocabulary that tokenizers can read", quietly=True)
 
@@ -160,15 +174,20 @@ def _read_merges(path: Path) -> list[tuple[str, str]]:
             f"{path}: BPE needs a merges.txt beside it, and there is none; copy it there, or name a tokenizer.json, "
             "or for BERT, which has no merges, a vocab.txt"
         )
-    pairs = (line.partition(" ") for line in _read_lines(path, file))
+    pairs = (line.partition(" ") for line in _read_lines(file))
     return [(left, right) for left, _, right in pairs if right and left != "#version:"]
 
 
-def _read_lines(path: Path, file: Path) -> list[str]:
+def _read_lines(file: Path) -> list[str]:
     """Return the lines of one of the files of a vocabulary."""
-    with _reading(path):
+    try:
         # Editors of Windows add a byte order mark, and end lines in their own way.
         lines = StringIO(read_file(file).decode("utf-8-sig"), newline=None)
+    except UnicodeDecodeError as error:
+        raise BrokenFileError(
+            f"{file}: not UTF-8 from byte {error.start:,} on, as if a program had saved it in another encoding;"
+            " download it again"
+        ) from error
     # subtle: not splitlines(), as Chinese BERT has a piece that is a line separator.
     return [line.removesuffix("\n") for line in lines]
 
@@ -248,7 +267,7 @@ def _has_capitals(pieces: Collection[str]) -> bool:
 
 def _read_pieces(path: Path) -> list[str]:
     """Read one piece per line."""
-    pieces = _read_lines(path, path)
+    pieces = _read_lines(path)
     if not pieces:
         raise BrokenFileError(f"{path}: the file is empty")
     # Pieces of BERT contain no whitespace, as words are split there first.

@@ -1,0 +1,68 @@
+"""References that show only ids, and change texts before they encode them."""
+
+import pytest
+
+from support.bare_tokenizer import IdsOnly
+from support.spec_maker import bpe_spec
+from tokverify.case import Case
+from tokverify.compare.comparison import verify_tokenizers
+from tokverify.compare.opened import Opened
+from tokverify.engine.encoder import Encoder
+from tokverify.repair.evidence import Evidence, Target
+from tokverify.repair.rewritten_text import REWRITES, rewritten_texts
+from tokverify.repair.search import diagnose
+
+SPEC = bpe_spec(["a b", "c d"])
+TEXTS = (
+    *(
+        "Ab CD",
+        " ab",
+        "ab ",
+        "\tab",
+        "ab\r\n",
+        "ab  cd",
+        "ab\t\tcd",
+        "áb",
+        "c\N{COMBINING ACUTE ACCENT}",
+        "日本",
+        "a\nb",
+    ),
+    *("ab", "cd", "ab cd"),
+)
+
+
+class Rewriting(IdsOnly):
+    """Changes texts in one of these ways."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(Encoder(SPEC))
+        self._rewrite = REWRITES[name]
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        return super().encode(self._rewrite(text), add_special=add_special, parse_special=parse_special)
+
+
+def first_cause(expected: IdsOnly) -> str:
+    cases = [Case(id=str(number), suite="s", text=text) for number, text in enumerate(TEXTS)]
+    actual = Encoder(SPEC)
+    results = verify_tokenizers(actual, expected, cases).results
+    found = diagnose(SPEC, Opened(expected), results, encoder=actual)
+    best = found.diagnosis.explanations[0]
+    assert (best.unexplained, best.broken, best.expressible) == ((), 0, False)
+    return best.sentence
+
+
+@pytest.mark.parametrize("name", REWRITES)
+def test_a_program_that_changes_texts_before_it_encodes_them_is_found_out(name: str):
+    assert first_cause(Rewriting(name)) == f"{name} first (as the reference seems to do)"
+
+
+def test_of_a_reference_that_lists_its_tokens_no_such_guess_is_made():
+    targets = [Target("s/1", "AB", False, False, tuple(Encoder(SPEC).encode("ab")))]
+    for expected, count in ((Encoder(SPEC), 0), (IdsOnly(Encoder(SPEC)), 1)):
+        assert len([*rewritten_texts(Evidence(SPEC, Encoder(SPEC), Opened(expected), targets))]) == count
+
+
+def test_a_change_that_leaves_some_failing_texts_as_they_are_is_not_tried():
+    targets = [Target(f"s/{text}", text, False, False, (1,)) for text in ("AB", "ab")]
+    assert not [*rewritten_texts(Evidence(SPEC, Encoder(SPEC), Opened(IdsOnly(Encoder(SPEC))), targets))]
