@@ -167,7 +167,8 @@ class Probing:
         among, unmade = merged_ids(spec)
         matched = {id for id in among if _is_user_defined(id, probed)}
         lost = {id for id in unmade if len(spec.tokens[id]) > 1 and (id in probed.undecided or id in matched)}
-        late = matched - lost
+        # Gemma 4 has runs of spaces, which are matched, among the tokens that merges make.
+        late = {id for id in matched - lost if not kind_of(spec.tokens[id])}
         types = [TokenType.NORMAL.value if id in lost else type for id, type in enumerate(probed.types)]
         return replace(probed, types=types, undecided=(probed.undecided - lost) | late)
 
