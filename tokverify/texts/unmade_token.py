@@ -33,7 +33,7 @@ def unmade_by(merges: Sequence[str], ids: Mapping[str, int]) -> Sequence[int]:
 def merged_ids(spec: TokenizerSpec) -> tuple[range, frozenset[int]]:
     """Return the ids from the first to the last token that a merge makes, and those among them that none makes.
 
-    Added tokens have ids before or after all of these. There are none in families without merges.
+    Most added tokens have ids before or after all of these. There are none in families without merges.
     """
     family = find_family(spec.model)
     if family is None or not family.is_bpe or not spec.merges:
@@ -49,7 +49,7 @@ def merged_ids(spec: TokenizerSpec) -> tuple[range, frozenset[int]]:
 def lost_merges(spec: TokenizerSpec) -> frozenset[int]:
     """Return the tokens of several characters that no merge makes among those that merges make.
 
-    As added tokens are elsewhere, each has lost its merge, and not its type.
+    As most added tokens are elsewhere, each has probably lost its merge, and not its type.
     """
     _, unmade = merged_ids(spec)
     return frozenset(id for id in unmade if len(spec.tokens[id]) > 1)

@@ -183,3 +183,9 @@ def test_a_single_character_whose_runs_are_matched_is_undecided():
 def test_no_type_is_revealed_of_a_token_with_another_text():
     other = replace(RWKV, tokens=["zz" if piece == "es" else piece for piece in RWKV.tokens])
     assert patches_by_probing(Opened(Bare(Encoder(RWKV))), other) == {}
+
+
+def test_a_token_whose_merge_comes_too_late_is_not_taken_for_one_that_the_reference_matches():
+    right = bpe_spec(["a b", "b c", "ab c", "c d"])
+    wrong = replace(right, merges=["b c", "a b", "ab c", "c d"])
+    assert patches_by_probing(Opened(Bare(Encoder(right))), wrong) == {}
