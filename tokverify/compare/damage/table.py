@@ -19,7 +19,7 @@ from tokverify.engine.joined_strings import find_changed
 from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import BLAME
 from tokverify.sources.huggingface.document import Document
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.utf8 import encode_leniently, from_utf8, to_text
 from tokverify.text.wording import list_tokens, plural
 
@@ -77,7 +77,7 @@ def explain_misread_tokens(spec: TokenizerSpec, facts: Opened) -> str:
 
 
 def explain_rounded_scores(spec: TokenizerSpec, facts: Opened) -> str:
-    """Say that the scores of a reference are those of the model, rounded; empty if they are not."""
+    """Say that the scores of a reference are those of the model, rounded, or all one; empty if they are not."""
     has_scores = facts.document is None or facts.document.model_type == "Unigram"
     # To convert the reference, which comes last, takes long.
     if not spec.scores or not has_scores or facts.spec is None or not facts.spec.scores:
@@ -90,15 +90,23 @@ def explain_rounded_scores(spec: TokenizerSpec, facts: Opened) -> str:
     # Few tokens in common, or what is no number, shows nothing.
     if len(pairs) < max(LEAST, NEARLY_ALL * size) or not all(map(isfinite, chain.from_iterable(pairs))):
         return ""
-    if len({other for _, other in pairs}) >= len({one for one, _ in pairs}):
+    are_fewer = len({other for _, other in pairs}) < len({one for one, _ in pairs})
+    if not are_fewer or all(abs(one - other) <= _TOLERANCE for one, other in pairs):
         return ""
-    if all(abs(one - other) <= _TOLERANCE for one, other in pairs):
-        return ""
+    if _are_all_one(reference):
+        return f"{BLAME}: all of its ordinary pieces have one score, so that nothing ranks them; {ADVICE}"
     for name, rounded in _rounders():
         if all(abs(rounded(one) - other) < _TOLERANCE for one, other in pairs):
             scores_are = f"its scores are those of the model, rounded to {name}"
             return f"{BLAME}: {scores_are}, so that pieces are tied that should not be; {ADVICE}"
     return ""
+
+
+def _are_all_one(spec: TokenizerSpec) -> bool:
+    family = find_family(spec.model)
+    pairs = zip(spec.scores or (), spec.types or (), strict=False)
+    uses_scores = family is not None and family.ranking.uses_scores
+    return uses_scores and len({score for score, type in pairs if type == TokenType.NORMAL}) == 1
 
 
 def _rounders() -> Iterator[tuple[str, Callable[[float], float]]]:
