@@ -124,7 +124,7 @@ def test_the_chat_template_beside_it_is_the_references(path, tmp_path):
         (b"2 'b\0' 2", ":2: not an id, a token as a Python literal, and its length"),
         (b"2 '\\x1' 1", ":2: not an id, a token as a Python literal, and its length"),
         (b"2 '\\N{no}' 1", ":2: not an id, a token as a Python literal, and its length"),
-        (b"2 'b' 2", ":2: not an id, a token as a Python literal, and its length"),
+        (b"2 'b' 2", ":2: 'b' has 1 byte, not 2 as it says"),
         (b"2 b 1", ":2: not an id"),
         (b"2 'b", ":2: not an id"),
         (b"2 '' 0", ":2: not an id"),

@@ -14,6 +14,7 @@ from pathlib import Path
 from tokverify.errors import BrokenFileError, UnsupportedError
 from tokverify.sources.location import read_file
 from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenizerSpec, TokenType
+from tokverify.text.wording import plural
 
 END = "<s>"
 """The text of the id 0, which ends a document and is not in the file."""
@@ -93,9 +94,11 @@ def _lines(path: Path, data: bytes) -> Iterator[tuple[int, int, bytes]]:
             if match := _LINE.fullmatch(text):
                 literal = ast.literal_eval(match[2])
                 token = literal.encode() if isinstance(literal, str) else literal
-                if len(token) == int(match[3]):
-                    yield number, int(match[1]), token
-                    continue
+                if len(token) != int(match[3]):
+                    size = plural(len(token), "byte")
+                    raise BrokenFileError(f"{path}:{number}: {match[2]} has {size}, not {match[3]} as it says")
+                yield number, int(match[1]), token
+                continue
         except (ValueError, SyntaxError):  # not UTF-8, or a lone surrogate; a NUL, or an incomplete escape
             pass
         raise BrokenFileError(
