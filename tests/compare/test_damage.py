@@ -632,6 +632,13 @@ def test_a_reference_whose_scores_were_rounded_is_at_fault(rounded: Callable[[fl
     assert explain_rounded_scores(noisy, Opened(Encoder(short, "reference"))) == ""
 
 
+def test_a_reference_that_has_lost_its_scores_is_at_fault():
+    right = spm_spec({"a": -1.5, "b": -2.5, "ab": -3.5})
+    lost = replace(right, scores=[-1000.0] * len(right.tokens))
+    assert "all of its ordinary pieces have one score" in explain_rounded_scores(right, Opened(Encoder(lost)))
+    assert explain_rounded_scores(lost, Opened(Encoder(right))) == ""
+
+
 def test_another_file_that_types_the_markers_of_its_own_template_normal_is_at_fault(tmp_path):
     template = "{% for m in messages %}<|user|>{{ m['content'] }}{% endfor %}"
     spec = bpe_spec(MERGES, {"<|user|>": TokenType.USER_DEFINED}, pre="gpt-2", chat_template=template)
@@ -802,6 +809,8 @@ def test_a_reference_that_has_lost_its_stage_for_digits_is_at_fault(
         pytest.param([], r"\p{N}{1,3}", "llama-bpe", False, id="split"),
         pytest.param([], r"\p{N}+", "llama-bpe", True, id="no-longer-split"),
         pytest.param([], r"\p{N}+", "gpt-2", False, id="the-model-does-not-split-them"),
+        # Granite Docling's pattern leaves them together.
+        pytest.param([], r"\p{N}+", "default", False, id="the-model-has-lost-its-pattern"),
         # A trainer that leaves them together makes years, also behind spaces.
         pytest.param(["20 00"], r"\p{N}+", "llama-bpe", False, id="years"),
         pytest.param(["Ġ 1", "Ġ1 9", "Ġ19 9", "Ġ199 9"], r"\p{N}+", "llama-bpe", False, id="years-behind-spaces"),

@@ -158,9 +158,10 @@ def find_longer_numbers(actual: Encoder, facts: Opened) -> Iterator[TokenizerDif
     """Yield that a byte-level reference keeps numbers whole that its pieces show to have been split, as the model does.
 
     A trainer makes longer numbers, such as years, before it has made nearly all shorter ones. If all pieces have single
-    digits, the ids of a number are the same however it is split.
+    digits, the ids of a number are the same however it is split. A default pattern, which converters do not choose,
+    shows nothing.
     """
-    if facts.split is None or not actual.settings.family.is_bpe:
+    if facts.split is None or actual.spec.pre in _UNNAMED or not actual.settings.family.is_bpe:
         return
     own = splitter(PRE_TOKENIZERS[actual.settings.pre])
     kept = [text for text in _NUMBERS if text not in own(text) and text in answer_or([], facts.split, text)]
