@@ -3,7 +3,7 @@
 import pytest
 
 from support.bare_tokenizer import IdsOnly
-from support.spec_maker import bpe_spec
+from support.spec_maker import CONTROL, bpe_spec
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.opened import Opened
@@ -12,7 +12,7 @@ from tokverify.repair.evidence import Evidence, Target
 from tokverify.repair.rewritten_text import REWRITES, rewritten_texts
 from tokverify.repair.search import diagnose
 
-SPEC = bpe_spec(["a b", "c d"])
+SPEC = bpe_spec(["a b", "c d"], {"<|x|>": CONTROL})
 TEXTS = (
     *(
         "Ab CD",
@@ -26,6 +26,7 @@ TEXTS = (
         "c\N{COMBINING ACUTE ACCENT}",
         "日本",
         "a\nb",
+        "\N{FULLWIDTH LESS-THAN SIGN}|x|\N{FULLWIDTH GREATER-THAN SIGN}",
     ),
     *("ab", "cd", "ab cd"),
 )

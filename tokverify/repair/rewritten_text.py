@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from tokverify.engine.deviation import Deviation
 from tokverify.repair import cost
@@ -34,6 +35,8 @@ REWRITES: Mapping[str, Callable[[str], str]] = {
     "replacing characters beyond ASCII by ?": lambda text: text.encode("ascii", "replace").decode(),
     "removing line ends": lambda text: text.replace("\r", "").replace("\n", ""),
     "making spaces of line ends": lambda text: text.replace("\r\n", " ").replace("\n", " "),
+    # Limits explain all but the texts in which this makes a special token.
+    "normalizing texts with NFKC": partial(unicodedata.normalize, "NFKC"),
 }
 """What programs do to texts."""
 
