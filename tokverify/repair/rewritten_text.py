@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 
+from tokverify.compare.limits.no_normalizer import FORMS
 from tokverify.engine.deviation import Deviation
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
@@ -36,7 +36,7 @@ REWRITES: Mapping[str, Callable[[str], str]] = {
     "removing line ends": lambda text: text.replace("\r", "").replace("\n", ""),
     "making spaces of line ends": lambda text: text.replace("\r\n", " ").replace("\n", " "),
     # Limits explain all but the texts in which this makes a special token.
-    "normalizing texts with NFKC": partial(unicodedata.normalize, "NFKC"),
+    "normalizing texts with NFKC": FORMS["NFKC"],
 }
 """What programs do to texts."""
 

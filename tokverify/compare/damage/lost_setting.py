@@ -58,6 +58,7 @@ _CASES = {
 }
 _UNKNOWN = ROLES_BY_NAME["<unk>"]
 _RUN = 2 * ESCAPED_SPACE
+_SPACED = "a a a"
 _FEW = 50
 """So many texts show whether a reference writes spaces."""
 _LARGE = 10_000
@@ -130,6 +131,10 @@ def _differing_case(actual: Encoder, document: Document) -> str:
 def find_lost_spaces(actual: Encoder, facts: Opened) -> Iterator[TokenizerDifference]:
     """Yield that a reference does not write spaces as its pieces have them, and the model does."""
     if facts.tokenizer is None or actual.settings.family.alphabet is not Alphabet.ESCAPED:
+        return
+    (ids,) = encode_plain(facts.tokenizer, [_SPACED])
+    if any(facts.pieces[id : id + 1] and facts.pieces[id].startswith(ESCAPED_SPACE) for id in ids or ()):
+        # To look at every piece, and to encode many, takes long.
         return
     lost = [id for id, piece in enumerate(facts.pieces) if piece.startswith(ESCAPED_SPACE)]
     if len(lost) < max(LEAST, LEAST_SHARE * len(facts.pieces)):

@@ -14,6 +14,7 @@ from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Ranking
+from tokverify.engine.joined_strings import find_containing
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.engine.piece_index import listed_pieces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
@@ -285,14 +286,16 @@ def find_unmade_tokens(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDi
 
 def find_unordered_bytes(actual: Encoder, facts: Opened) -> Iterator[TokenizerDifference]:
     """Yield that the byte tokens of a reference are not in the order of their bytes, as the model's and all others."""
-    ours, theirs = (list(filter(BYTE_PIECE.fullmatch, pieces)) for pieces in (actual.settings.pieces, facts.pieces))
+    sides = actual.settings.pieces, facts.pieces
+    own, ids = ([id for id in find_containing(side, "<0x") if BYTE_PIECE.fullmatch(side[id])] for side in sides)
+    ours, theirs = ([side[id] for id in found] for side, found in zip(sides, (own, ids), strict=True))
     if ours == sorted(theirs) != theirs:
         few = ", ".join(map(quote, theirs[:_SHOWN_MERGES]))
         message = (
             f"its {plural(len(theirs), 'byte token')} are not in the order of their bytes, as those of the model are;"
             f" they begin with {few}"
         )
-        yield damage_difference(message, [id for id, piece in enumerate(facts.pieces) if BYTE_PIECE.fullmatch(piece)])
+        yield damage_difference(message, ids)
 
 
 def find_lost_types(actual: Tokenizer, facts: Opened) -> Iterator[TokenizerDifference]:

@@ -195,9 +195,11 @@ def _rename(path: Path, message: Message) -> None:
     them, too: classes such as NLLB's give them other ids than the model.
     """
     pieces = message.pieces
-    known = {piece.piece for piece in pieces}
-    for id, (text, type) in tokens_beside(path, len(pieces)).items():
-        if id < len(pieces) and pieces[id].type in _SPARE and text.encode() not in known:
+    beside = tokens_beside(path, len(pieces)).items()
+    spare = {id: token for id, token in beside if id < len(pieces) and pieces[id].type in _SPARE}
+    known = {piece.piece for piece in pieces} if spare else ()
+    for id, (text, type) in spare.items():
+        if text.encode() not in known:
             pieces[id].piece, pieces[id].type = text.encode(), type
 
 
