@@ -186,6 +186,49 @@ def test_no_repair_is_offered_if_the_reference_is_at_fault(tmp_path):
         fix_model(tmp_path / "model.gguf", None, tmp_path / "tokenizer.json", CASES)
 
 
+def test_no_repair_is_offered_for_an_eos_about_which_the_files_of_the_reference_disagree(tmp_path):
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": 261}))
+    reference(tmp_path, **OTHER_EOS)
+    write_gguf(tmp_path / "model.gguf", replace(BPE, add_bos=False))
+    with pytest.raises(TokverifyError, match=r"not repaired: eos is 261 .* the reference is at fault"):
+        fix_model(tmp_path / "model.gguf", None, tmp_path / "tokenizer.json", CASES)
+
+
+END_AFTER_TEXT = {
+    "type": "TemplateProcessing",
+    "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<|im_end|>", "type_id": 0}}],
+    "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+    "special_tokens": {"<|im_end|>": {"id": "<|im_end|>", "ids": [261], "tokens": ["<|im_end|>"]}},
+}
+
+
+@pytest.mark.parametrize(
+    ("template", "embeds", "origin"),
+    [
+        pytest.param("{{ text }}<|im_end|>", False, Origin.REFERENCE, id="its-text"),
+        pytest.param("{{ text + eos_token }}", False, Origin.REFERENCE, id="its-role"),
+        pytest.param("{{ text }}</s>", False, Origin.UNKNOWN, id="another-end"),
+        pytest.param("{{ text + eos_token }}", True, Origin.UNKNOWN, id="embeddings"),
+    ],
+)
+def test_an_end_of_answers_after_each_text_is_the_fault_of_the_reference(tmp_path, template, embeds, origin):
+    if embeds:
+        (tmp_path / "modules.json").write_text("[]")
+    document = bpe_json(BPE, post_processor=END_AFTER_TEXT)
+    facts = reference(tmp_path, document, chat_template=template, add_eos_token=True, **OWN_EOS)
+    report = verify(replace(BPE, add_bos=False, add_eos=False), facts)
+    assert difference(report, Aspect.AFFIXES).origin is origin
+
+
+def test_a_limit_is_no_cause_beside_the_fault_of_a_reference(tmp_path):
+    document = bpe_json(BPE, post_processor=END_AFTER_TEXT, normalizer={"type": "NFC"})
+    reference(tmp_path, document, chat_template="{{ text }}<|im_end|>", **OWN_EOS)
+    write_gguf(tmp_path / "model.gguf", replace(BPE, add_bos=False, add_eos=False))
+    cases = [*CASES, Case(id="accent", suite="made", text="e\N{COMBINING ACUTE ACCENT}", add_special=False)]
+    report = verify_model(tmp_path / "model.gguf", str(tmp_path / "tokenizer.json"), cases, diagnose=True)
+    assert (report.diagnosis, report.undiagnosed.endswith("leave the model as it is")) == (None, True)
+
+
 def test_a_model_that_agrees_with_neither_place_is_at_fault(tmp_path):
     facts = reference(tmp_path, add_bos_token=True)
     wrong = replace(BPE, add_bos=False, add_eos=True)

@@ -21,7 +21,7 @@ from tokverify.compare.contradiction import (
     lowers_case,
 )
 from tokverify.compare.digest import make_difference
-from tokverify.compare.role_difference import find_end_differences
+from tokverify.compare.role_difference import find_end_differences, find_role_differences
 from tokverify.compare.type_difference import find_type_differences
 from tokverify.errors import NotComparedError, answer_or
 from tokverify.report.finding import ERROR, WARNING
@@ -250,11 +250,14 @@ def explain_blame(differences: Iterable[TokenizerDifference]) -> str:
 
 
 def find_blame(actual: Tokenizer, expected: Tokenizer) -> str:
-    """Say that a reference is at fault about added tokens, or what is added around a text or ends one; else empty."""
+    """Say that a reference is at fault about added tokens, roles, or what is added around a text; else empty."""
     contradictions = contradictions_of(expected)
     differences: list[TokenizerDifference] = []
     find_types = partial(find_type_differences, contradicted=contradicted_tokens(contradictions))
-    for find in (find_affix_differences, find_end_differences, find_types):
+    pairs = {role: (id, expected.special_ids.get(role, id)) for role, id in actual.special_ids.items()}
+    differing = {role: pair for role, pair in pairs.items() if len(set(pair)) > 1}
+    find_roles = partial(find_role_differences, differing=differing)
+    for find in (find_affix_differences, find_end_differences, find_types, find_roles):
         with suppress(NotComparedError):
             differences += find(actual, expected)
     blamed = blame_reference(differences, contradictions, actual, expected)

@@ -191,6 +191,7 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
     # If the configuration names none of several, the post-processor is another model's. One may be newer than it.
     is_foreign = len(added_texts) > 1 and all(text in ROLES_BY_NAME and text not in named_roles for text in added_texts)
     yield from _find_exchanged(tokenizer, around)
+    yield from _find_training_end(tokenizer, path, around[1], token_text(config.get("eos_token")))
     for role, ids in zip(("bos", "eos"), around, strict=True):
         flag, text = config.get(f"add_{role}_token"), token_text(config.get(f"{role}_token"))
         does = f"the tokenizer adds {'one' if ids else 'none'}"
@@ -224,6 +225,21 @@ def _find_exchanged(tokenizer: Tokenizer, around: Sequence[Sequence[int]]) -> It
     for role, text in (("bos", after[0]), ("eos", before[0])):
         yield Contradiction(role, sentence, is_done=True, text=text)
         yield Contradiction(f"{role} token", sentence, tuple(chain.from_iterable(around)))
+
+
+def _find_training_end(
+    tokenizer: Tokenizer, path: Path, after: Sequence[int], eos: str | None
+) -> Iterator[Contradiction]:
+    """Find an end of answers that is added after each text, as scripts for training set it: a prompt would end there.
+
+    It is right in a model for embeddings.
+    """
+    if len(after) != 1 or path.with_name("modules.json").is_file():
+        return
+    text, markers = tokenizer.piece(after[0]), read_template(default_template(path))
+    if text in markers.turn_ends or (text == eos and "eos_token" in markers.template):
+        sentence = f"the tokenizer adds {quote(text)} after each text, but the chat template ends answers with it"
+        yield Contradiction("eos", sentence, is_done=False)
 
 
 def _find_stale_id(tokenizer: Tokenizer, role: str, ids: Sequence[int]) -> Iterator[Contradiction]:

@@ -62,14 +62,15 @@ def find_repair(
     other, results = encoder, drop_blamed(report)
     corrected = correct_around(facts, encoder) if any(result.fails for result in results) else None
     if corrected:
-        facts, results = corrected, compare_cases(encoder, corrected.tokenizer, [each.case for each in report.results])
+        facts, results = corrected, _compare_again(encoder, corrected, report)
     if names := blamed_settings(report.differences):
         other = _with_other_settings(encoder, names)
         results = _find_failing(other, facts, report)
     found = diagnose(other.spec, facts, results, encoder=other, budget=Budget(encodings))
     failing = failing_differences(report)
     is_reference_at_fault = all(each.origin is Origin.REFERENCE for each in failing)
-    is_blamed = len(results) < len(report.results) or (failing and not has_failing_case(report))
+    is_corrected = len(results) < len(report.results) or corrected is not None
+    is_blamed = is_corrected or (failing and not has_failing_case(report))
     if (found is None or found.diagnosis.decoding) and is_blamed and is_reference_at_fault:
         return replace(report, undiagnosed=explain_blame(report.differences))
     is_failing = has_failing_case(report) or failing
@@ -120,9 +121,13 @@ def _with_other_settings(encoder: Encoder, names: Iterable[str]) -> Encoder:
 
 def _find_failing(encoder: Encoder, facts: Opened, report: Report) -> tuple[CaseResult, ...]:
     """Return which cases of a report fail with another encoder, too; how it decodes is not compared."""
-    again = compare_cases(encoder, facts.tokenizer, [result.case for result in report.results])
-    results = tuple(map(explainer_of(encoder, facts).explain, again))
+    results = _compare_again(encoder, facts, report)
     return tuple(result for result in drop_blamed(replace(report, results=results)) if result.fails)
+
+
+def _compare_again(encoder: Encoder, facts: Opened, report: Report) -> tuple[CaseResult, ...]:
+    again = compare_cases(encoder, facts.tokenizer, [result.case for result in report.results])
+    return tuple(map(explainer_of(encoder, facts).explain, again))
 
 
 def _is_file_suspected(report: Report, found: DiagnosisResult | None) -> bool:
