@@ -221,10 +221,12 @@ def test_an_end_of_answers_after_each_text_is_the_fault_of_the_reference(tmp_pat
 
 
 def test_a_limit_is_no_cause_beside_the_fault_of_a_reference(tmp_path):
-    document = bpe_json(BPE, post_processor=END_AFTER_TEXT, normalizer={"type": "NFC"})
+    document = bpe_json(BPE, post_processor=END_AFTER_TEXT)
+    for token in document["added_tokens"]:
+        token["lstrip"] = True
     reference(tmp_path, document, chat_template="{{ text }}<|im_end|>", **OWN_EOS)
     write_gguf(tmp_path / "model.gguf", replace(BPE, add_bos=False, add_eos=False))
-    cases = [*CASES, Case(id="accent", suite="made", text="e\N{COMBINING ACUTE ACCENT}", add_special=False)]
+    cases = [*CASES, Case(id="space", suite="made", text="a <think>", add_special=True)]
     report = verify_model(tmp_path / "model.gguf", str(tmp_path / "tokenizer.json"), cases, diagnose=True)
     assert (report.diagnosis, report.undiagnosed.endswith("leave the model as it is")) == (None, True)
 
