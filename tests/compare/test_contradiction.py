@@ -126,6 +126,19 @@ def test_two_names_for_the_token_after_a_text_are_no_doubt_that_there_is_one(tmp
     assert best.sentence.startswith("turning add_eos on, and making token")
 
 
+def test_roles_that_were_exchanged_beside_a_tokenizer_that_adds_bos_are_the_fault_of_the_reference(tmp_path):
+    spec = replace(BPE, add_eos=True)
+    around = {"type": "BertProcessing", "sep": [BPE.tokens[261], 261], "cls": [BPE.tokens[BOS], BOS]}
+    exchanged = {"bos_token": BPE.tokens[261], "eos_token": BPE.tokens[BOS]}
+    facts = reference(tmp_path, bpe_json(spec, post_processor=around), **exchanged)
+    found = [each for each in verify(spec, facts).differences if each.aspect is Aspect.SPECIAL_IDS]
+    assert [each.origin for each in found] == [Origin.REFERENCE, Origin.REFERENCE]
+    path = tmp_path / "model.gguf"
+    write_gguf(path, spec)
+    with pytest.raises(TokverifyError, match=r'at fault.* has eos_token "<\|im_start\|>", but the tokenizer adds 261'):
+        fix_model(path, reference=facts.path)
+
+
 @pytest.mark.parametrize("kind", ["TemplateProcessing", "RobertaProcessing"])
 def test_a_post_processor_with_a_stale_id_is_at_fault(tmp_path, kind):
     """As a trimmed vocabulary leaves it (stephantul/skeletoken#93)."""

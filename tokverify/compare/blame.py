@@ -28,6 +28,7 @@ from tokverify.report.finding import ERROR, WARNING
 from tokverify.report.run import NEARLY_ALL, CaseResult, Report
 from tokverify.report.tokenizer_difference import BLAME, Aspect, Origin, TokenizerDifference
 from tokverify.sources.gguf import keys
+from tokverify.texts.vocabulary import find_other_roles
 from tokverify.tokenizer import Tokenizer, pieces_of
 
 ADVICE = "name another reference with -r, and leave the model as it is"
@@ -250,13 +251,11 @@ def explain_blame(differences: Iterable[TokenizerDifference]) -> str:
 
 
 def find_blame(actual: Tokenizer, expected: Tokenizer) -> str:
-    """Say that a reference is at fault about added tokens, roles, or what is added around a text; else empty."""
+    """Say that a reference is at fault about added or special tokens, or what is added around a text; else empty."""
     contradictions = contradictions_of(expected)
     differences: list[TokenizerDifference] = []
     find_types = partial(find_type_differences, contradicted=contradicted_tokens(contradictions))
-    pairs = {role: (id, expected.special_ids.get(role, id)) for role, id in actual.special_ids.items()}
-    differing = {role: pair for role, pair in pairs.items() if len(set(pair)) > 1}
-    find_roles = partial(find_role_differences, differing=differing)
+    find_roles = partial(find_role_differences, differing=find_other_roles(actual.special_ids, expected.special_ids))
     for find in (find_affix_differences, find_end_differences, find_types, find_roles):
         with suppress(NotComparedError):
             differences += find(actual, expected)

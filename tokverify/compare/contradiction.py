@@ -212,6 +212,9 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
             found = list_tokens(ids, {ids[0]: tokenizer.piece(ids[0])})
             sentence = f"{_CONFIG} has {role}_token {quote(text)}, but the tokenizer adds {found}"
             yield Contradiction(role, sentence, is_done=False if is_foreign and flag is None else None)
+            if role in ROLES_BY_NAME.get(tokenizer.piece(ids[0]), ()) and role not in ROLES_BY_NAME.get(text, (role,)):
+                # Only the names say which of them is right.
+                yield Contradiction(f"{role} token", sentence, (*ids, tokenizer.special_ids.get(role, ids[0])))
         else:
             yield from _find_stale_id(tokenizer, role, ids)
 

@@ -41,7 +41,7 @@ def compare_vocabularies(actual: Tokenizer, expected: Tokenizer) -> VocabularyDi
         expected_size=expected.vocab_size,
         pieces=tuple(_mark_unused(differing, actual, expected)),
         respelled=respelled,
-        special_ids=_find_other_roles(actual.special_ids, expected.special_ids),
+        special_ids=find_other_roles(actual.special_ids, expected.special_ids),
     )
 
 
@@ -111,7 +111,7 @@ def _mark_unused(pieces: list[PieceDifference], actual: Tokenizer, expected: Tok
             yield replace(piece, is_unused=piece.id in unused[piece.actual is None])
 
 
-def _find_other_roles(actual: Mapping[str, int], expected: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+def find_other_roles(actual: Mapping[str, int], expected: Mapping[str, int]) -> dict[str, tuple[int, int]]:
     """Return the roles that both sides know and that belong to different ids, with the actual and expected id."""
     return {role: (actual[role], expected[role]) for role in actual if expected.get(role, actual[role]) != actual[role]}
 
