@@ -588,6 +588,21 @@ def test_many_added_tokens_after_our_last_one_show_another_model_unless_somethin
 
 
 @pytest.mark.parametrize(
+    ("name", "rows", "expected"),
+    [("adapter_config.json", None, True), ("adapter_config.json", 500, False), ("config.json", None, False)],
+    ids=["adapter", "merged", "model"],
+)
+def test_a_token_that_an_adapter_adds_is_not_missing_in_its_base_model(
+    name: str, rows: int | None, expected: bool, tmp_path: Path
+):
+    (tmp_path / name).write_text("{}")
+    reference = Encoder(bpe_spec((), {"<|a|>": CONTROL, "<|b|>": CONTROL}))
+    spec = bpe_spec((), {"<|a|>": CONTROL}, embedding_rows=rows)
+    found = find_other_model(spec, Opened(reference, tmp_path / "tokenizer.json"))
+    assert ("is that of an adapter" in found) is expected
+
+
+@pytest.mark.parametrize(
     ("count", "ours", "theirs", "expected"),
     [
         pytest.param(3, "x", "y", True, id="another-template"),

@@ -28,6 +28,7 @@ EVIDENCE: Sequence[Callable[[TokenizerSpec, Opened], str]] = (
     size.lacks_at_end,
     size.states_fewer,
     size.has_more_at_end,
+    size.extends_base,
     size.has_moved_beyond,
     marker.renames_markers,
     marker.sorts_markers,

@@ -30,6 +30,8 @@ _SEVERAL = 8
 """So many are none, either, if BOS or EOS has another name, or if they are holes between others."""
 _FEW = 3
 """So many added tokens are those of a fine-tuned model; scripts add padding, roles, or two markers of turns."""
+_ADAPTER = "adapter_config.json"
+"""What PEFT writes beside the tokenizer of an adapter."""
 _PAIR = 2
 """So many are enough if the chat template is another one, too: a fault does not change both."""
 
@@ -171,6 +173,20 @@ def has_more_at_end(spec: TokenizerSpec, facts: Opened) -> str:
     if len(ids) >= _FEW and spec.chat_template and has_other_template(spec, facts.chat_templates):
         return f"{_describe_more(ids, facts)}, and another chat template; neither template writes them"
     return ""
+
+
+def extends_base(spec: TokenizerSpec, facts: Opened) -> str:
+    """Find added tokens after the last one here that an adapter needs, beside whose tokenizer its configuration is.
+
+    The file may be that of the model to which the adapter is added. If it was merged into that, the directory of the
+    result has no such configuration, and the model has more embeddings.
+    """
+    size, reference = len(spec.tokens), tokens_of(facts)
+    added = [id for id in range(size, len(reference)) if not is_filler(reference[id])]
+    is_adapter = facts.place is not None and facts.place.with_name(_ADAPTER).is_file()
+    if not added or not is_adapter or spec.embedding_rows not in {None, size}:
+        return ""
+    return f"{_describe_more(added, facts)}, and is that of an adapter ({_ADAPTER}), whose base model may lack them"
 
 
 def has_moved_beyond(spec: TokenizerSpec, facts: Opened) -> str:
