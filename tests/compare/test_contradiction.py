@@ -139,6 +139,22 @@ def test_roles_that_were_exchanged_beside_a_tokenizer_that_adds_bos_are_the_faul
         fix_model(path, reference=facts.path)
 
 
+@pytest.mark.parametrize(
+    ("config", "roles"),
+    [
+        ({"sep_token": "[CLS]", "unk_token": "[PAD]"}, {"sep", "unk"}),
+        ({"sep_token": "a", "unk_token": "[UNK]", "pad_token": "[UNK]"}, set()),
+    ],
+)
+def test_a_role_of_a_token_that_is_named_otherwise_is_the_fault_of_the_reference(tmp_path, config, roles):
+    reference(tmp_path, bert_json(good_bert(), lowercase=True), **config)
+    write_gguf(tmp_path / "model.gguf", good_bert())
+    report = verify_model(tmp_path / "model.gguf", tmp_path / "tokenizer.json", cases=CASES)
+    blamed = [each for each in report.differences if each.origin is Origin.REFERENCE]
+    assert {each.message.partition(" ")[0] for each in blamed} == roles
+    assert all("but there is also a token" in each.message for each in blamed)
+
+
 @pytest.mark.parametrize("kind", ["TemplateProcessing", "RobertaProcessing"])
 def test_a_post_processor_with_a_stale_id_is_at_fault(tmp_path, kind):
     """As a trimmed vocabulary leaves it (stephantul/skeletoken#93)."""

@@ -26,7 +26,7 @@ from tokverify.commands.tasks.run import verify_model
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.convert.json_writer import write_json
 from tokverify.compare.damage import find_damage
-from tokverify.compare.damage.lost_pattern import find_longer_numbers, find_missing_pre
+from tokverify.compare.damage.lost_pattern import find_foreign_pattern, find_longer_numbers, find_missing_pre
 from tokverify.compare.damage.lost_setting import (
     find_lost_case,
     find_lost_charsmap,
@@ -425,6 +425,14 @@ def test_a_reference_whose_byte_tokens_are_in_another_order_is_at_fault():
     assert (len(found.ids), found.message.endswith('they begin with "<0xFF>", "<0xFE>", "<0xFD>"')) == (256, True)
     for model, reference in ((right, right), (wrong, right), (wrong, wrong)):
         assert list(find_unordered_bytes(Encoder(model), Opened(Encoder(reference)))) == []
+
+
+def test_a_gguf_reference_with_the_pre_tokenizer_of_another_model_is_at_fault():
+    right = bpe_spec([f"{sign} {letter}" for sign in ".,;" for letter in "abcdef"], pre="llama-bpe")
+    wrong = replace(right, pre="gpt-2")
+    (found,) = find_foreign_pattern(Encoder(right), Opened(Encoder(wrong)))
+    assert "of 18, it splits 18 that the model (llama-bpe) keeps whole" in found.message
+    assert list(find_foreign_pattern(Encoder(wrong), Opened(Encoder(right)))) == []
 
 
 def test_a_gguf_reference_without_the_name_of_its_pre_tokenizer_is_at_fault(tmp_path):

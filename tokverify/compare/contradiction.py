@@ -17,7 +17,7 @@ from typing import Any
 
 from tokverify.compare.affix import affixes_of
 from tokverify.compare.marker import read_template
-from tokverify.compare.role_name import BEGINNING, ENDING, ROLES_BY_NAME
+from tokverify.compare.role_name import BEGINNING, ENDING, ROLES_BY_NAME, natural_id
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.normalizer import ESCAPED_SPACE
@@ -76,6 +76,8 @@ _AROUND = {
     re.compile(r"(T5|Blenderbot)Tokenizer"): (None, "</s>"),
 }
 """Classes, without `Fast` -> what they add before and after each text, unless the configuration has other texts."""
+_NAMED = {"cls": "bos", "sep": "eos", "unk": "unk"}
+"""Roles that belong to a token with their name, or that of the other role; BOS, EOS and padding are often others."""
 _ORDINARY = frozenset({TokenType.NORMAL, TokenType.UNDEFINED})
 _SPECIAL = {TokenType.CONTROL: True, TokenType.USER_DEFINED: False}
 
@@ -115,6 +117,7 @@ def find_contradictions(tokenizer: Tokenizer) -> list[Contradiction]:
         *_check_space_prefix(tokenizer, path, config),
         *_check_case(tokenizer, config),
         *_check_roles(tokenizer, path, config),
+        *_check_role_names(tokenizer, config),
         *_check_end(tokenizer, path, config),
         *_check_added_tokens(tokenizer, path),
         *_check_added_ids(tokenizer, path),
@@ -373,6 +376,20 @@ def _check_roles(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) ->
             sentence = f"{_CONFIG} has {role}_token {quote(ours)}, but special_tokens_map.json {quote(theirs)}"
             ids = tuple(pieces[text] for text in (ours, theirs) if text in pieces)
             yield Contradiction(f"{role} token", sentence, ids)
+
+
+def _check_role_names(tokenizer: Tokenizer, config: Mapping[str, Any]) -> Iterator[Contradiction]:
+    ids: dict[str, int] = {}
+    for role, name in _NAMED.items():
+        text = token_text(config.get(f"{role}_token"))
+        if text is None or role in ROLES_BY_NAME.get(text, (role,)):
+            continue
+        ids = ids or {piece: id for id, piece in enumerate(pieces_of(tokenizer))}
+        named = natural_id(ids, name)
+        if named is not None and text in ids:
+            other = quote(tokenizer.piece(named))
+            sentence = f"{_CONFIG} has {role}_token {quote(text)}, but there is also a token {other}"
+            yield Contradiction(f"{role} token", sentence, (ids[text], named))
 
 
 def _check_end(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> Iterator[Contradiction]:

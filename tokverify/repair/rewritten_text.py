@@ -1,4 +1,4 @@
-"""Explain a reference that shows only ids and changes texts before it encodes them, as a program can.
+"""Explain a reference that declares nothing and changes texts before it encodes them, as a program can.
 
 It may lowercase them, or remove spaces around them. Then no file is at fault, and nothing else explains the ids.
 """
@@ -14,7 +14,6 @@ from tokverify.engine.deviation import Deviation
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.evidence import Evidence
-from tokverify.tokenizer import why_hidden
 
 _SPACES = re.compile(" +")
 
@@ -43,8 +42,7 @@ REWRITES: Mapping[str, Callable[[str], str]] = {
 
 def rewritten_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Change texts as the reference may do, if that changes all those whose ids differ."""
-    expected = evidence.facts.tokenizer
-    if expected is None or not why_hidden(expected):
+    if evidence.facts.document or evidence.facts.spec:
         return
     for name, rewrite in REWRITES.items():
         if all(rewrite(target.text) != target.text for target in evidence.targets):

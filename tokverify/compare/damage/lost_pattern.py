@@ -1,10 +1,10 @@
-"""Find out that a tokenizer.json no longer splits texts as its pieces were trained."""
+"""Find out that a reference does not, or no longer, split texts as its pieces were trained."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from tokverify.compare.damage.difference import LEAST, OPPOSED, damage_difference
@@ -185,16 +185,21 @@ def find_longer_numbers(actual: Encoder, facts: Opened) -> Iterator[TokenizerDif
 @lru_cache(maxsize=2)
 def _split_pieces(pre: str, facts: Opened) -> tuple[list[int], int, int]:
     """Return the pieces that only the reference splits, the number of those that only `pre` does, and of all tried."""
-    split, document = facts.split, facts.document
-    if split is None or document is None or facts.tokenizer is None:
+    document, reference = facts.document, facts.tokenizer
+    if isinstance(reference, Encoder) and reference.settings.family.is_bpe:
+        split: Callable[[str], list[str]] | None = splitter(PRE_TOKENIZERS[reference.settings.pre])
+    else:
+        split = facts.split if document else None
+    if split is None or reference is None:
         return [], 0, 0
-    own, added, token_bytes = splitter(PRE_TOKENIZERS[pre]), facts.added_tokens or {}, facts.tokenizer.token_bytes
-    sample = [id for id in thin_out(range(facts.tokenizer.vocab_size), _MOST) if id not in added]
+    own, added, token_bytes = splitter(PRE_TOKENIZERS[pre]), facts.added_tokens or {}, reference.token_bytes
+    sample = [id for id in thin_out(range(reference.vocab_size), _MOST) if id not in added]
     try:
         if all(own(text) == split(text) for text in probe_texts()):
             return [], 0, 0
         texts = {id: text for id in sample if (text := from_utf8(token_bytes(id))) and _can_be_split(text)}
-        is_whole = [len(words) == 1 for words in split_all(document, texts.values())]
+        words = split_all(document, texts.values()) if document else map(split, texts.values())
+        is_whole = [len(each) == 1 for each in words]
         is_kept = [len(own(text)) == 1 for text in texts.values()]
     except FAILURES:
         return [], 0, 0
