@@ -2,7 +2,7 @@
 
 import pytest
 
-from tokverify.system.content import guess_content, is_recognized
+from tokverify.system.content import guess_content, is_recognized, why_broken
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,19 @@ def test_known_kinds_are_named(head: bytes, guess: str):
 def test_anything_else_is_text_or_not(head: bytes, kind: str):
     guess = guess_content(head, "name another")
     assert (guess, is_recognized(guess)) == (f"{kind}; name another", False)
+
+
+@pytest.mark.parametrize(
+    ("head", "reason"),
+    [
+        (b"GGUF\x03\0" + b"\r\n\0" * 8, "changed its line ends"),
+        (b"GGUF\x03\0" + b"\r\n\0" * 8 + b"\n\0", ""),
+        (b"GGUF\x03\0\x80\x00".decode(errors="replace").encode(), "replaced what is not UTF-8 by U+FFFD"),
+        ("GGUF\x03\0\N{REPLACEMENT CHARACTER}".encode() + b"\x80", ""),
+        (b"GGUF\x03\0" + b"\n" * 8, ""),
+    ],
+)
+def test_a_binary_file_that_was_taken_for_text_is_recognized(head: bytes, reason: str):
+    found = why_broken(head)
+    assert reason in found
+    assert bool(reason) == found.startswith("a program took it for text")

@@ -6,6 +6,11 @@ POINTER = b"version https://git-lfs"
 """The first bytes of the few lines of text that Git LFS leaves in place of a file it has not fetched."""
 
 _SOMETHING_ELSE = "something else"
+_LEAST = 8
+"""So many line feeds of a binary file do not all follow a carriage return by chance."""
+
+_AS_TEXT = "a program took it for text"
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
 
 _MAGIC = (
     ((b"GGUF", b"FUGG"), "a GGUF file"),
@@ -43,10 +48,24 @@ def is_recognized(guess: str) -> bool:
     return not guess.startswith(("text;", "JSON text;", f"{_SOMETHING_ELSE};"))
 
 
+def why_broken(head: bytes) -> str:
+    """Say what shows that a program took a binary file for text; empty if nothing does."""
+    lines = head.count(b"\n")
+    if lines >= _LEAST and head.count(b"\r\n") == lines:
+        return f"{_AS_TEXT} and changed its line ends, as git does without `*.gguf binary` in .gitattributes"
+    if _is_utf8(head) and _REPLACEMENT in head:
+        return f"{_AS_TEXT} and replaced what is not UTF-8 by U+FFFD"
+    return ""
+
+
 def _is_text(head: bytes) -> bool:
+    return _is_utf8(head) and b"\0" not in head
+
+
+def _is_utf8(head: bytes) -> bool:
     try:
         head.decode()
     except UnicodeDecodeError as error:
         # The last character may be cut.
         return error.start > len(head) - 4 and error.reason == "unexpected end of data"
-    return b"\0" not in head
+    return True

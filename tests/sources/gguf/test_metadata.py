@@ -143,6 +143,11 @@ def test_the_error_names_the_truncated_key(write):
     assert "first" not in message
 
 
+def test_the_error_names_the_reason_if_the_file_was_taken_for_text(write):
+    data = make_gguf({"first": uint32(0x80), "second": strings(["one", "two"])})
+    assert "a program took it for text" in complaint(write(data.decode(errors="replace").encode()))
+
+
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_truncation_anywhere_is_an_error(write, order: str):
     tensors = [make_tensor("t", order=order)]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tokverify.engine.engine_choice import usable_native_module
 from tokverify.engine.joined_strings import JoinedStrings
 from tokverify.errors import BrokenFileError, UnsupportedError
+from tokverify.system.content import why_broken
 
 if TYPE_CHECKING:
     from tokverify.sources.gguf.window import GgufFile
@@ -57,6 +58,8 @@ MAX_KEPT_BYTES = 1 << 27
 """The limit for all strings and arrays that are kept in memory, in bytes of the file."""
 
 _MAX_STRING = 1 << 30
+_HEAD = 1 << 16
+"""So many bytes show whether a program has taken the file for text."""
 
 
 class Cursor:
@@ -80,12 +83,16 @@ class Cursor:
 
     def damaged(self, problem: str) -> BrokenFileError:
         """Build the error for bytes that are not valid here."""
-        return BrokenFileError(f"{self.path}: {self.place}: damaged: {problem}; download or convert the file again")
+        return self._broken(f"damaged: {problem}", "download or convert the file again")
 
     def truncated(self, needed: str) -> BrokenFileError:
         """Build the error for a file that ends too early, or for a length that exceeds it."""
         problem = f"truncated: {needed} at byte {self.position}, where {self.left} bytes are left"
-        return BrokenFileError(f"{self.path}: {self.place}: {problem}; download or copy the file again")
+        return self._broken(problem, "download or copy the file again")
+
+    def _broken(self, problem: str, advice: str) -> BrokenFileError:
+        reason = why_broken(self.data.read(0, min(_HEAD, len(self.data))))
+        return BrokenFileError(f"{self.path}: {self.place}: {problem}; {reason + '; ' if reason else ''}{advice}")
 
     def skip(self, length: int) -> None:
         """Skip the next `length` bytes."""
