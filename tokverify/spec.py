@@ -47,6 +47,9 @@ class _ByValue(dict[int, TokenType]):
 
 ADDED_TYPES = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED})
 """The types of tokens that are matched in a text before the model runs."""
+SPECIAL_TYPES = frozenset({TokenType.CONTROL, TokenType.UNKNOWN})
+"""The types of tokens that llama.cpp parses, and shows, only on request."""
+MATCHED_TYPES = ADDED_TYPES | SPECIAL_TYPES
 _TYPES = tuple(TokenType)
 _BY_VALUE = _ByValue(enumerate(_TYPES))
 

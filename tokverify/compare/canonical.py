@@ -13,7 +13,7 @@ from itertools import accumulate
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.canonical import Deviation
-from tokverify.spec import TokenType
+from tokverify.spec import MATCHED_TYPES, SPECIAL_TYPES
 from tokverify.text.sequence import common_length
 from tokverify.text.utf8 import from_utf8
 from tokverify.texts.mode import Mode, Modes
@@ -21,8 +21,6 @@ from tokverify.tokenizer import Token, Tokenizer, join_bytes, tokens_for_display
 
 _CONTEXT = 8
 _MODE = Mode(add_special=False, parse_special=True)
-_SPECIAL = frozenset({TokenType.CONTROL, TokenType.UNKNOWN})
-_MATCHED = _SPECIAL | {TokenType.USER_DEFINED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +53,8 @@ class CanonicalCheck:
         self._reference: Tokenizer = reference or encoder
         self._modes = Modes(self._reference)
         types = encoder.token_types()
-        self._special = frozenset(id for id, type in enumerate(types) if type in _SPECIAL)
-        self._matched = frozenset(id for id, type in enumerate(types) if type in _MATCHED)
+        self._special = frozenset(id for id, type in enumerate(types) if type in SPECIAL_TYPES)
+        self._matched = frozenset(id for id, type in enumerate(types) if type in MATCHED_TYPES)
 
     def find(self, ids: Sequence[int], boundaries: Sequence[int] = ()) -> FoundDeviation | None:
         """Return the first deviation of a sequence; None if it is canonical.
@@ -101,7 +99,7 @@ class CanonicalCheck:
         return FoundDeviation(
             cause=self._classify(logged, encoded, (at, logged_end, encoded_end), boundaries),
             index=offset + at,
-            tokens=_count_deviating(logged, encoded),
+            tokens=len(_places(logged) - _places(encoded)),
             logged=tuple(logged[before : logged_end + after]),
             canonical=tuple(encoded[before : encoded_end + after]),
         )
@@ -155,10 +153,6 @@ def _find_common_end(logged: Sequence[Token], encoded: Sequence[Token], at: int)
         if difference == 0 and right > at:
             break
     return left, right
-
-
-def _count_deviating(logged: Sequence[Token], encoded: Sequence[Token]) -> int:
-    return len(_places(logged) - _places(encoded))
 
 
 def _places(tokens: Sequence[Token]) -> set[tuple[int, int, int]]:

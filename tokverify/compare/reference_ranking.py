@@ -16,7 +16,7 @@ from tokverify.engine.engine_choice import usable_native_module
 from tokverify.engine.family import Ranking
 from tokverify.errors import answer_or
 from tokverify.sources.huggingface.tables import tables_of
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, pieces_made_by
 from tokverify.tokenizer import Declaring, DocumentHolding, MatchListing, PatternHolding, Tokenizer, pieces_of
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _read_ranks(expected: Tokenizer) -> TokenizerSpec:
 def _merges_follow_ids(actual: Encoder) -> bool:
     """Whether the merges of a file make tokens in the order of their ids, and each that two others can make."""
     ids = actual.settings.id_by_piece
-    made = [ids.get(merge.replace(" ", "", 1), -1) for merge in actual.spec.merges or ()]
+    made = [ids.get(piece, -1) for piece in pieces_made_by(actual.spec.merges or ())]
     if any(map(gt, made, islice(made, 1, None))):
         return False
     missing = {id for id, attribute in enumerate(actual.settings.attributes) if attribute == Attribute.NORMAL}

@@ -32,7 +32,7 @@ from tokverify.references.command_protocol import (
 )
 from tokverify.references.piece_bytes import PieceBytes, recognize_storage
 from tokverify.references.reference import FoundReference, Request, find_problem, find_unknown
-from tokverify.spec import TokenType
+from tokverify.spec import MATCHED_TYPES, TokenType
 from tokverify.text.utf8 import to_bytes, to_utf8
 
 COMMANDS_VARIABLE = "TOKVERIFY_COMMANDS"
@@ -47,7 +47,6 @@ _ATTRIBUTES = {
     TokenType.UNUSED: Attribute.UNUSED,
 }
 _NO_OPTIONS: Mapping[str, object] = {}
-_ADDED = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED, TokenType.UNKNOWN})
 """The types of tokens that are not stored like the others."""
 
 
@@ -205,7 +204,7 @@ class CommandTokenizer:
 
     @cached_property
     def _storage(self) -> PieceBytes | None:
-        return recognize_storage([token.piece for token in self._tokens if token and token.type not in _ADDED])
+        return recognize_storage([token.piece for token in self._tokens if token and token.type not in MATCHED_TYPES])
 
     def _read_piece(self, token: ListedToken) -> bytes:
         """Return the bytes of a piece without bytes, which is stored as usual or like the pieces of the model."""

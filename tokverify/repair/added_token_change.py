@@ -17,7 +17,7 @@ from tokverify.repair.evidence import Evidence
 from tokverify.repair.spelling import text_of_bytes
 from tokverify.repair.token_patch import TokenPatch, kind_of, name_tokens, patch_tokens, types_of
 from tokverify.repair.type_change import converted_types, type_effect
-from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
+from tokverify.spec import TokenizerSpec, TokenType, ids_of_type, pieces_made_by
 from tokverify.text.utf8 import has_surrogate, to_bytes
 from tokverify.text.wording import list_items, plural, quote
 from tokverify.texts.batch import Queries
@@ -142,7 +142,7 @@ def _formed_pieces(spec: TokenizerSpec) -> frozenset[str] | None:
     family = find_family(spec.model)
     if family is None or not family.is_bpe:
         return None
-    return frozenset(merge.replace(" ", "", 1) for merge in spec.merges or ()).difference(spec.tokens)
+    return frozenset(pieces_made_by(spec.merges or ())).difference(spec.tokens)
 
 
 def _token_for(id: int, data: bytes, formed: frozenset[str] | None, evidence: Evidence) -> tuple[str, TokenType]:

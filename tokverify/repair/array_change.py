@@ -152,8 +152,8 @@ def _compare_scores(evidence: Evidence, expected: Sequence[float]) -> str:
 
 def _scores_by_rank(reference: TokenizerSpec) -> list[float]:
     ranks: dict[str, int] = {}
-    for rank, merge in enumerate(reference.merges or ()):
-        ranks.setdefault(merge.replace(" ", ""), rank)
+    for rank, piece in enumerate(pieces_made_by(reference.merges or ())):
+        ranks.setdefault(piece, rank)
     return [-float(ranks.get(token, 0)) for token in reference.tokens]
 
 

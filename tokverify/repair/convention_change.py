@@ -19,7 +19,7 @@ from tokverify.repair.change import TokenizerChange, set_field
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.probe.convention import all_splits, byte_level_merges, read_charsmaps
 from tokverify.repair.token_patch import kind_of, types_of
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import TokenizerSpec, TokenType, pieces_made_by
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import plural
 from tokverify.texts.batch import Queries
@@ -100,9 +100,7 @@ def _follow_ids(spec: TokenizerSpec, merges: Sequence[str]) -> bool:
     """Whether merges produce each token once, in the order of the ids, so that they are those that the ids imply."""
     if not all(" " in merge for merge in merges):
         return False
-    made = [merge.replace(" ", "", 1) for merge in merges]
-    composed = [piece for _, piece in _normal_tokens(spec) if len(piece) > 1]
-    return made == composed
+    return pieces_made_by(merges) == [piece for _, piece in _normal_tokens(spec) if len(piece) > 1]
 
 
 def _normal_tokens(spec: TokenizerSpec) -> Iterator[tuple[int, str]]:

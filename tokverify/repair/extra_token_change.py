@@ -12,7 +12,7 @@ from tokverify.repair.change import TokenizerChange
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.token_patch import name_tokens, types_of, without_padding
 from tokverify.repair.valid_role_change import valid_roles
-from tokverify.spec import TokenizerSpec
+from tokverify.spec import TokenizerSpec, pieces_made_by
 
 
 def extra_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
@@ -56,5 +56,5 @@ def _cut(spec: TokenizerSpec, size: int) -> TokenizerSpec:
 
 def _without(removed: Collection[str], merges: Sequence[str]) -> Sequence[str]:
     """Return the merges that form none of the removed tokens: a merge without a token splits a text into bytes."""
-    kept = [merge for merge in merges if merge.replace(" ", "", 1) not in removed]
+    kept = [merge for merge, piece in zip(merges, pieces_made_by(merges), strict=True) if piece not in removed]
     return merges if len(kept) == len(merges) else kept

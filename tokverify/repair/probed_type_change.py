@@ -16,7 +16,7 @@ from tokverify.repair.evidence import Evidence
 from tokverify.repair.probe import Observed, ProbedTokens, probe_tokens
 from tokverify.repair.token_patch import TokenPatch, kind_of, set_type, set_types, types_of
 from tokverify.repair.type_change import converted_types, type_effect
-from tokverify.spec import TokenizerSpec, TokenType, to_types
+from tokverify.spec import MATCHED_TYPES, SPECIAL_TYPES, TokenizerSpec, TokenType, to_types
 from tokverify.texts.unmade_token import merged_ids
 from tokverify.tokenizer import Tokenizer
 
@@ -35,7 +35,6 @@ _SETTINGS = (
 """What a probe depends on besides the arrays."""
 _MOST_MATCHED = 0.5
 """If more of the tokens seem to be matched in texts, the guess is too wrong to tell them from ordinary ones."""
-_MATCHED = frozenset({TokenType.CONTROL, TokenType.USER_DEFINED, TokenType.UNKNOWN})
 
 
 def probed_types(evidence: Evidence) -> Iterator[TokenizerChange]:
@@ -123,7 +122,7 @@ class Probing:
             spec: What our side declares. Apart from the types, it must be roughly right.
         """
         probed = self._probe(spec)
-        if probed is None or sum(type in _MATCHED for type in probed.types) > _MOST_MATCHED * len(probed.types):
+        if probed is None or sum(type in MATCHED_TYPES for type in probed.types) > _MOST_MATCHED * len(probed.types):
             return None
         ours = to_types(spec.types or [TokenType.NORMAL] * len(spec.tokens))
         return [
@@ -139,9 +138,9 @@ class Probing:
     def _choose(self, own: TokenType, found: TokenType, id: int, probed: ProbedTokens) -> TokenType:
         if id in probed.undecided or probed.vocabulary.texts[id] is None:
             return own
-        if found in _MATCHED:
+        if found in MATCHED_TYPES:
             # The two are matched alike, and only a text that nothing matches tells which of them it is.
-            return own if {own, found} <= {TokenType.CONTROL, TokenType.UNKNOWN} else found
+            return own if {own, found} <= SPECIAL_TYPES else found
         can_tell = self._reference is not None and self._reference.parses_special
         if own is TokenType.USER_DEFINED or (own is TokenType.CONTROL and can_tell):
             return TokenType.BYTE if id in probed.byte_ids else TokenType.NORMAL

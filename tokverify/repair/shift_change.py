@@ -13,7 +13,7 @@ from tokverify.repair.change import TokenizerChange
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.spelling import text_of_bytes
 from tokverify.repair.token_patch import kind_of, name_tokens, types_of
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import SPECIAL_TYPES, TokenizerSpec, TokenType
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import plural
 from tokverify.texts.batch import Queries
@@ -21,7 +21,6 @@ from tokverify.tokenizer import Tokenizer
 
 _MOST_ASKED = 2_000
 """Of at most this many tokens before those that texts show, the reference is asked whether they are moved."""
-_SPECIAL = frozenset([TokenType.CONTROL.value, TokenType.UNKNOWN.value])
 
 
 def shifts(evidence: Evidence) -> Iterator[TokenizerChange]:
@@ -131,7 +130,7 @@ def _undo_in(spec: TokenizerSpec, fill: _Fill, shift: Shift, *, moves_roles: boo
 
 
 def _is_special(types: Sequence[int] | None, id: int) -> bool:
-    return types is not None and id < len(types) and types[id] in _SPECIAL
+    return types is not None and id < len(types) and types[id] in SPECIAL_TYPES
 
 
 @dataclass(frozen=True, slots=True)

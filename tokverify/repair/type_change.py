@@ -28,11 +28,9 @@ from tokverify.repair.token_patch import (
     set_types,
     types_of,
 )
-from tokverify.spec import TokenizerSpec, TokenType, ids_of_type, to_types
+from tokverify.spec import MATCHED_TYPES, SPECIAL_TYPES, TokenizerSpec, TokenType, ids_of_type, to_types
 from tokverify.texts.unmade_token import lost_merges
 
-_SPECIAL = frozenset([TokenType.CONTROL, TokenType.UNKNOWN])
-_MATCHED = _SPECIAL | {TokenType.USER_DEFINED}
 _CONTEXTS = 3
 """Ordinary tokens do not appear in the ids as often as in a text that contains them in this many contexts."""
 _RUN_BEGINNINGS = frozenset({" ", "▁", "\t", "\n"})
@@ -80,7 +78,7 @@ def _declared_differences(evidence: Evidence) -> dict[int, TokenPatch] | None:
     pairs = enumerate(zip(types_of(evidence.spec), expected, strict=False))
     differing = {id: pair for id, pair in pairs if pair[0] != pair[1]}
     # Converters write either of the two for `<unk>`, so this alone is no fault.
-    if differing.keys() == {unknown} and _SPECIAL.issuperset(differing[unknown]):
+    if differing.keys() == {unknown} and SPECIAL_TYPES.issuperset(differing[unknown]):
         return {}
     return {id: TokenPatch(_text_for(evidence, id, TokenType(new)), int(new)) for id, (_, new) in differing.items()}
 
@@ -201,7 +199,7 @@ def _differing_types(evidence: Evidence) -> dict[int, TokenPatch] | None:
         if current == type:
             continue
         is_right = type_effect(current, spec) == type_effect(type, spec) or _may_be_control(evidence, id, type)
-        if not is_right and not (current in _MATCHED and id in evidence.facts.contradicted_tokens):
+        if not is_right and not (current in MATCHED_TYPES and id in evidence.facts.contradicted_tokens):
             patches[id] = TokenPatch(_text_for(evidence, id, type), type)
     return patches | _left_out_types(evidence)
 
@@ -218,7 +216,7 @@ def _left_out_types(evidence: Evidence) -> dict[int, TokenPatch]:
     return {
         id: TokenPatch(type=added[id])
         for id in range(evidence.facts.listed_size, min(len(extended.tokens), len(spec.tokens)))
-        if types[id] == TokenType.NORMAL and added[id] in _MATCHED and spec.tokens[id] == extended.tokens[id]
+        if types[id] == TokenType.NORMAL and added[id] in MATCHED_TYPES and spec.tokens[id] == extended.tokens[id]
     }
 
 
@@ -309,7 +307,7 @@ def _text_for(evidence: Evidence, id: int, type: TokenType) -> str | None:
 
 def type_effect(type: int, spec: TokenizerSpec) -> str:
     """Name the effect of a type when a text is encoded, or when its ids are decoded: UNDEFINED represents nothing."""
-    if type in _SPECIAL:
+    if type in SPECIAL_TYPES:
         return "special"
     if type == TokenType.USER_DEFINED:
         return "user-defined"
@@ -341,7 +339,7 @@ def _observed_types(evidence: Evidence) -> dict[int, TokenPatch]:
             if current[id] != type:
                 patches[id] = TokenPatch(type=type)
     for id in evidence.surplus:
-        if current[id] in _MATCHED:
+        if current[id] in MATCHED_TYPES:
             patches[id] = TokenPatch(type=TokenType.NORMAL)
     return patches
 

@@ -9,7 +9,7 @@ from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule, to_finding
 from tokverify.compare.subject import Subject
 from tokverify.compare.type_difference import find_type_differences
-from tokverify.engine.attribute import Attribute
+from tokverify.engine.attribute import VERBATIM
 from tokverify.report.finding import ERROR, WARNING, Finding, Severity
 from tokverify.sources.gguf.keys import TOKENS, TYPES
 from tokverify.spec import TokenType, ids_of_type
@@ -19,7 +19,6 @@ from tokverify.tokenizer import Declaring
 
 _MOST_TRIED = 500
 _FLAGS = ("lstrip", "rstrip", "single_word")
-_MATCHED = (Attribute.CONTROL | Attribute.UNKNOWN | Attribute.USER_DEFINED).value
 
 
 @rule(code="TV202", name="added-token-mismatch", severity=ERROR)
@@ -63,7 +62,7 @@ def _check_user_defined(subject: Subject) -> Iterator[Finding]:
     """Check texts around the user-defined pieces of a sentencepiece model that are matched here, too."""
     types, pieces = subject.declared.types or (), subject.settings.pieces
     ids = ids_of_type(types[: len(pieces)], TokenType.USER_DEFINED)
-    matched = [id for id in ids if subject.settings.attributes[id] & _MATCHED]
+    matched = [id for id in ids if subject.settings.attributes[id] & VERBATIM]
     tried = {id: find_differing(subject, _contexts(subject, id)) for id in matched[:_MOST_TRIED]}
     wrong = {id: text for id, text in tried.items() if text is not None}
     # Other readers of the same model, too, treat what looks like a special token as one.
@@ -88,7 +87,7 @@ def _check_matching(subject: Subject) -> Iterator[Finding]:
     """Check tokens that are added on both sides; those with flags are left to rule TV203."""
     added, attributes = subject.document.added_tokens, subject.settings.attributes
     ids = [token["id"] for token in added if not any(token.get(flag) for flag in _FLAGS)]
-    matched = [id for id in ids if id < len(attributes) and attributes[id] & _MATCHED and _is_same(subject, id)]
+    matched = [id for id in ids if id < len(attributes) and attributes[id] & VERBATIM and _is_same(subject, id)]
     wrong = {id: text for id in matched[:_MOST_TRIED] if (text := _find_matched_differently(subject, id)) is not None}
     if wrong:
         severity, reason = judge(subject, wrong.values())

@@ -15,11 +15,10 @@ from tokverify.engine.family import Settings
 from tokverify.engine.piece_index import index_pieces
 from tokverify.engine.special_text import ENDING_FIM_ROLES, EOG_TEXTS, FIM_TEXTS
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding, Severity
-from tokverify.spec import TokenType
+from tokverify.spec import MATCHED_TYPES
 from tokverify.text.wording import quote
 from tokverify.texts.token_text import is_filler
 
-_SPECIAL = frozenset([TokenType.CONTROL, TokenType.UNKNOWN, TokenType.USER_DEFINED])
 _INFILLING = "programs write it into every text to fill in"
 _ENDING = ("eos", "eot", "eom", *ENDING_FIM_ROLES)
 
@@ -165,7 +164,7 @@ def _has_end(settings: Settings) -> bool:
 def _suggest(subject: Subject, role: str) -> int | None:
     """Return the token that is named like a role, if the file types it as a token of that kind."""
     id, types = natural_id(subject.settings.ids, role), subject.spec.types
-    return id if id is None or types is None or types[id] in _SPECIAL else None
+    return id if id is None or types is None or types[id] in MATCHED_TYPES else None
 
 
 def _asks_for_bos(subject: Subject) -> bool:

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 from tokverify.compare.damage import find_damage
 from tokverify.compare.opened import Opened
-from tokverify.engine.attribute import Attribute
+from tokverify.engine.attribute import SPECIAL, Attribute
 from tokverify.engine.byte_level import from_byte_level
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.family import Ranking, Settings
@@ -20,14 +20,11 @@ from tokverify.sources.huggingface.stage import normalizer_of
 from tokverify.sources.nearest_pattern import count_differences, original_name, probe_texts, surpasses
 from tokverify.sources.sentencepiece.plain_piece import find_plain_pieces
 from tokverify.sources.tiktoken.merges import count_unmerged
-from tokverify.spec import AddedToken, TokenizerSpec, TokenType, ids_of_type
+from tokverify.spec import SPECIAL_TYPES, AddedToken, TokenizerSpec, TokenType, ids_of_type
 from tokverify.tokenizer import PatternHolding
 
 Matching = bool | None
 """Whether a token is special, which means matched only with `parse_special`; None if it is never matched."""
-
-_SPECIAL_TYPES = frozenset({TokenType.CONTROL.value, TokenType.UNKNOWN.value})
-_SPECIAL_ATTRIBUTES = (Attribute.CONTROL | Attribute.UNKNOWN).value
 
 
 @dataclass(frozen=True)
@@ -212,13 +209,13 @@ class Sides:
 
 def matching_of_type(type: int) -> Matching:
     """Return how tokens of a declared type are matched."""
-    if type in _SPECIAL_TYPES:
+    if type in SPECIAL_TYPES:
         return True
     return False if type == TokenType.USER_DEFINED else None
 
 
 def matching_of_attribute(attribute: int) -> Matching:
     """Return how tokens with an effective attribute are matched."""
-    if attribute & _SPECIAL_ATTRIBUTES:
+    if attribute & SPECIAL:
         return True
     return False if attribute & Attribute.USER_DEFINED.value else None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from tokverify.compare.opened import Opened
-from tokverify.engine.attribute import Attribute
+from tokverify.engine.attribute import SPECIAL, Attribute
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.engine_choice import NATIVE
 from tokverify.engine.family import Settings
@@ -22,7 +22,6 @@ from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import plural
 from tokverify.texts.token_text import is_padded
 
-_SPECIAL = (Attribute.CONTROL | Attribute.UNKNOWN).value
 _MATCHED = (Attribute.CONTROL | Attribute.USER_DEFINED).value
 _AROUND = frozenset(["bos", "eos"])
 ROLES = ("bos", "eos", "eot", "eom", "unk", "sep")
@@ -130,7 +129,8 @@ class TokenList:
             # Converters write either of the two for `<unk>`, and publishers for a token on which their files disagree,
             # or which only the files beside the reference list.
             are_matched = bool(ours & _MATCHED and theirs & _MATCHED)
-            return (id == unknown and _are_special(ours, theirs)) or (id in open_ids and are_matched)
+            are_special = bool(ours & SPECIAL and theirs & SPECIAL)
+            return (id == unknown and are_special) or (id in open_ids and are_matched)
 
         return [id for id, pair in differing.items() if not may_be_either(id, *pair)]
 
@@ -177,8 +177,3 @@ class TokenBytes:
             if token not in self._known:
                 self._known[token] = settings.family.token_bytes(*token, settings)
             yield self._known[token]
-
-
-def _are_special(first: int, second: int) -> bool:
-    """Whether both attributes are CONTROL or UNKNOWN."""
-    return bool(first & _SPECIAL and second & _SPECIAL)
