@@ -37,13 +37,7 @@ def comparison_of(  # noqa: PLR0913 - the optional ones are keywords
 ) -> Comparison:
     """Return what compares cases on `actual` with `expected` or, if that is None, with what each case itself expects.
 
-    Args:
-        actual: The tokenizer under test.
-        expected: The other tokenizer.
-        sides: The names of the two in messages.
-        aligns: Whether to align the tokens where they differ.
-        decodes: Whether to compare what both sides decode the expected ids to.
-        known: What `expected` is known to answer; further answers are added.
+    What `expected` is known to answer is not asked again; `known` gets further answers.
     """
     ours = Answers(actual, expected or actual, f"actual ({sides[0].name})")
     if expected is None:

@@ -159,9 +159,6 @@ def split(text: str, most: int) -> list[str]:
 def changes(encoded: Sequence[Sequence[int]]) -> Iterator[tuple[int, int, int]]:
     """Yield which tokens later pieces change, from the last piece to the first.
 
-    Args:
-        encoded: The ids after each piece of a text.
-
     Yields:
         The index of a piece, how many tokens of the text up to it stay, and the index of the piece that decides this.
     """

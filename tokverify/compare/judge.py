@@ -81,13 +81,7 @@ def judge_alike(entries: Iterable[KnownDifference], today: date) -> Judgment:
 
 
 class Judge:
-    """Applies entries that concern one model.
-
-    Args:
-        source: The baseline's file.
-        entries: The entries.
-        today: The day on which they are applied.
-    """
+    """Applies entries that concern one model."""
 
     def __init__(self, source: str, entries: Sequence[KnownDifference], today: date) -> None:
         self._source = source

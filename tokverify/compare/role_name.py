@@ -77,12 +77,7 @@ def is_special(settings: Settings, id: int) -> bool:
 
 
 def natural_id(ids: Mapping[str, int], role: str) -> int | None:
-    """Return the only token that is named like a role; None if there is none, or more than one.
-
-    Args:
-        ids: Text -> id of all tokens.
-        role: Such as `eos`.
-    """
+    """Return the only token that is named like a role; None if there is none, or more than one."""
     # What begins a turn is no BOS, although it may not end anything either.
     named = [text for text, roles in ROLES_BY_NAME.items() if roles[0] == role and text not in PART_BEGINNINGS]
     found = [ids[text] for text in [*named, *FIM_TEXTS.get(role, ())] if text in ids]
@@ -93,11 +88,6 @@ def suggest_id(role: str, ids: Mapping[str, int], controls: Sequence[int]) -> in
     """Return the only token that is named like a role, or for the ends of a text the only control token.
 
     EOS may also be any control token that ends a generation: llama.cpp knows these, and ends it at all of them.
-
-    Args:
-        role: Such as `eos`.
-        ids: Text -> id of all tokens.
-        controls: The ids of the control tokens.
     """
     named = natural_id(ids, role)
     if named is None and role in {"bos", "eos"} and len(controls) == 1:

@@ -62,14 +62,7 @@ class StreamResuming(Protocol):
 
 
 def check_streams(tokenizer: Tokenizer, side: Side, cases: Iterable[Case], *, resume: bool = True) -> StreamedSide:
-    """Stream the ids that a tokenizer gives to each text.
-
-    Args:
-        tokenizer: The tokenizer, which encodes and decodes.
-        side: Its description for the report.
-        cases: The texts.
-        resume: Whether to resume decoding within a text, too.
-    """
+    """Stream the ids that a tokenizer gives to each text."""
     texts = list(cases)
     check, extensions = _Check(tokenizer, resume=resume), Extensions(tokenizer)
     failures = [failure for case in texts for failure in check.failures(case)]

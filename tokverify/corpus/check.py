@@ -183,11 +183,6 @@ class TokenizedChecker:
     """Compares the ids in a corpus with those of the tokenizer that should have produced them.
 
     The ids in the corpus are the actual side.
-
-    Args:
-        encoder: The tokenizer.
-        mode: The options with which the corpus should have been tokenized.
-        classifier: Names the causes of differences that can also occur between two tokenizers.
     """
 
     def __init__(self, encoder: Encoder, mode: Mode, classifier: Classifier) -> None:

@@ -51,14 +51,7 @@ class _Text:
 
 
 def distill(witnesses: Sequence[Witness], report: CorpusReport, encoder: Encoder, mode: Mode) -> Distilled:
-    """Return at most about `MAX_CASES` cases: the examples of each cause, then texts that cover the rest.
-
-    Args:
-        witnesses: The excerpts of the corpus.
-        report: The report of the corpus, whose examples show the causes.
-        encoder: The tokenizer under test.
-        mode: The options with which documents are encoded.
-    """
+    """Return at most about `MAX_CASES` cases: the examples of each cause, then texts that cover the rest."""
     find = _Finder(encoder, mode)
     wanted = _items_of(witnesses)
     found = find.items([witness.text for witness in witnesses])

@@ -89,11 +89,6 @@ class TextPipeline:
     def trace(self, text: str | bytes, *, add_special: bool, parse_special: bool) -> EncoderTrace:
         """Encode `text` and record what each stage does; slower than `encode`, with the same errors.
 
-        Args:
-            text: A text, or bytes that are not valid UTF-8.
-            add_special: Add the tokens that surround texts.
-            parse_special: Recognize control tokens.
-
         Raises:
             UnsupportedError: If the model cannot record it.
         """

@@ -72,11 +72,6 @@ def find_reference(model: Path | ModelFile, spec: TokenizerSpec, settings: Setti
     at the repository it names (in the hub's local cache, then on the hub). As a last resort, rebuilds a tokenizer from
     the file's own data, unless a file beside it is broken: agreement would then hide that nothing was proven.
 
-    Args:
-        model: The GGUF file.
-        spec: Its tokenizer.
-        settings: Its effective settings, if already known.
-
     Raises:
         UnsupportedError: If nothing is found and nothing can be rebuilt either.
         BrokenFileError: If a tokenizer file beside it cannot be read, and there is no other reference.
@@ -149,11 +144,6 @@ def find_others(file: ModelFile, spec: TokenizerSpec, reference: FoundReference)
     """Yield the other tokenizers at hand: beside the model, beside its reference, and in the GGUF file itself.
 
     What cannot be read is left out.
-
-    Args:
-        file: The GGUF file.
-        spec: Its tokenizer.
-        reference: The reference that was chosen.
     """
     yield from find_beside(file, reference)
     found = _find_inside(_Search(file.path, spec))

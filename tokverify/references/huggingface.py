@@ -392,12 +392,7 @@ def _load_library(data: bytes, source: str, tables: NativeTables | None) -> Toke
 
 
 class HuggingFaceStream:
-    """A stream of the library, with special tokens.
-
-    Args:
-        tokenizer: The library's tokenizer.
-        before: Ids that were decoded before.
-    """
+    """A stream of the library, with special tokens."""
 
     def __init__(self, tokenizer: Tokenizer, before: Sequence[int] = ()) -> None:
         self._tokenizer = tokenizer

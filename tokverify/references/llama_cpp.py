@@ -57,13 +57,7 @@ _SAMPLE = Path(__file__).parents[1] / "sample" / "sample.gguf"
 
 
 class LlamaCppTokenizer:
-    """A GGUF file's tokenizer in llama.cpp itself, in a child process that is restarted after a crash.
-
-    Args:
-        model: The GGUF file.
-        library: The installed llama.cpp.
-        seconds: The time limit for one request.
-    """
+    """A GGUF file's tokenizer in llama.cpp itself, in a child process that is restarted after a crash."""
 
     name = "llama.cpp"
     parses_special = True

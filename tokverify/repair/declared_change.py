@@ -45,10 +45,7 @@ _GENERATORS: tuple[_Generator, ...] = (
 def declared_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Opened) -> list[TokenizerChange]:
     """Return one change for each way in which the reference declares something else.
 
-    Args:
-        spec: What our side declares.
-        encoder: Our side; None if it cannot be loaded.
-        facts: What is known about the reference. If it declares only special ids, these are compared.
+    If it declares only special ids, these are compared. Our side has no encoder if it cannot be loaded.
     """
     evidence = Evidence(spec, encoder, facts, ())
     changes: list[TokenizerChange] = []

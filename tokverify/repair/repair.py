@@ -50,12 +50,7 @@ def find_repair(
     The search is that of `fix`. It is left out if nothing hints at a fault of the file, so that only the runtime could
     do something about the failing cases.
 
-    Args:
-        report: The result of comparing the file with its reference.
-        declaration: What the file declares.
-        encoder: The file's tokenizer.
-        facts: What is known about the reference.
-        encodings: How many texts a diagnosis may encode, approximately.
+    A diagnosis encodes about as many texts as `encodings` at most.
     """
     if doubt := doubt_reference(declaration, facts):
         return replace(report, undiagnosed=doubt)

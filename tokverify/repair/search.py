@@ -63,12 +63,7 @@ def diagnose(
     Differences in decoding that nothing explains are not reported, because many references decode some tokens in their
     own way. If nearly all tokens of the reference differ, only changes that explain most failing cases are reported.
 
-    Args:
-        spec: What our side declares.
-        facts: What is known about the reference.
-        results: The results of comparing the two.
-        encoder: Our side; None if it cannot be loaded.
-        budget: How many texts may be encoded, approximately; the usual number by default.
+    Our side has no encoder if it cannot be loaded.
     """
     budget = budget or Budget()
     results = list(results)

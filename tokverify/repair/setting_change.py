@@ -274,12 +274,7 @@ def assign_role(
 ) -> TokenizerChange:
     """Return the change that gives a role to a token.
 
-    Args:
-        spec: What our side declares.
-        role: The role.
-        id: The id of the token.
-        confirmed: Whether the reference declares it.
-        pieces: The tokens of the reference; the other text is named, too, because another change may restore it.
+    Given the tokens of the reference, it also names the text there, which another change may restore.
     """
     text = quote(spec.tokens[id])
     if id < len(pieces) and pieces[id] != spec.tokens[id]:

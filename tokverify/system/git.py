@@ -51,14 +51,6 @@ def git(
 ) -> CompletedProcess[bytes]:
     """Run git without password prompts. If git is not installed, the result is a failure with empty output.
 
-    Args:
-        arguments: The git command and its arguments.
-        directory: The directory to run it in, by default the current one.
-        input: What it reads from stdin.
-        stdout: Where its output goes, by default into the result.
-        seconds: The timeout.
-        env: Additional environment variables.
-
     Raises:
         TokverifyError: If it takes longer than `seconds`.
     """

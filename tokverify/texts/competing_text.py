@@ -386,9 +386,7 @@ class _Division(NamedTuple):
 def _close_divisions(ours: Scores, theirs: Scores | None) -> list[tuple[str, str]]:
     """Return pairs of pieces for whose text other pieces have nearly the same sum of scores, at most `_MOST`.
 
-    Args:
-        ours: The scores of a tokenizer, by piece.
-        theirs: Those of the reference, if it declares any; then only texts count that the two divide differently.
+    If the reference declares scores, only texts count that the two divide differently.
     """
     if not theirs:
         return [one.two for one in nsmallest(_MOST, _Divisions(ours, frozenset()).find())]

@@ -31,10 +31,7 @@ _MODES = (Mode(add_special=False, parse_special=True), Mode(add_special=False, p
 def find_alike(actual: Tokenizer, expected: Tokenizer, ids: Sequence[int]) -> frozenset[int]:
     """Return those of some tokens with which all texts that were tried are encoded alike, to the token at least once.
 
-    Args:
-        actual: One side.
-        expected: The other.
-        ids: Tokens that both sides have, with the same bytes.
+    Both sides have these tokens, with the same bytes.
     """
     if not 0 < len(ids) <= _MOST:
         return frozenset()

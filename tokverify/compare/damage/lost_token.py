@@ -125,12 +125,7 @@ def _texts_of_tokens(
 ) -> dict[int, str]:
     """Return the texts of a sample of the tokens that the two sides share, those of one character left out.
 
-    Args:
-        actual: The model.
-        expected: The reference.
-        facts: What else is known of the reference.
-        most: The size of the sample; None for all tokens.
-        is_spelled: Whether a token with the same piece is shared, as the pieces of the reference spell bytes.
+    `most` limits the sample. If the pieces of the reference spell bytes (`is_spelled`), equal ones are shared, too.
     """
     added, is_hidden = facts.added_tokens or {}, bool(why_hidden(expected))
     found: dict[int, str] = {}

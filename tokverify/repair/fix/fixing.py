@@ -109,15 +109,8 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
 ) -> Plan:
     """Verify a file, and repair one fault after the other until none is left or nothing helps.
 
-    Args:
-        model: The file.
-        declaration: What it declares.
-        facts: What is known about the reference.
-        cases: The texts to compare.
-        encoder: The file's tokenizer, if it is already open.
-        encodings: How many texts a diagnosis may encode, approximately.
-        diagnosed: The diagnosis of the cases, if it is already known.
-        is_quick: Leave out the texts of every token, and measure few candidates of a large vocabulary.
+    `encodings` limits how many texts a diagnosis may encode, approximately, unless the cases are diagnosed already. A
+    quick plan leaves out the texts of every token, and measures few candidates of a large vocabulary.
     """
     budget = Budget(_DIAGNOSES * encodings)
     measuring = Measuring(declaration, model.stem, facts, cases, budget, encoder=encoder, is_quick=is_quick)
@@ -216,15 +209,7 @@ def explain_left_out(
     repaired: TokenizerSpec,
     measure: Measure,
 ) -> Iterator[str]:
-    """Yield, for each change of the best explanation that is not part of a repair, the change and the reason.
-
-    Args:
-        result: The diagnosis.
-        parts: The repair.
-        measuring: Compares tokenizers with the reference.
-        repaired: What the repaired file declares.
-        measure: How it differs from the reference.
-    """
+    """Yield, for each change of the best explanation that is not part of a repair, the change and the reason."""
     if result is None or not result.changes:
         return
     kept = {step.sentence for part in parts for step in part.steps}

@@ -263,9 +263,7 @@ class Measuring:
     def measure(self, spec: TokenizerSpec, *, exactly: bool = False) -> Measure:
         """Compare a tokenizer, as a file would declare it, with the reference.
 
-        Args:
-            spec: The tokenizer.
-            exactly: Look for the limits that explain each failing case of this very tokenizer.
+        With `exactly`, the limits that explain each failing case are those of this very tokenizer.
         """
         variant = self._find_variant(spec)
         encoder, explainer = variant.encoder, variant.explainer

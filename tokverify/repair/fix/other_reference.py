@@ -29,14 +29,7 @@ _SAMPLE = 200
 def compare_with_others(
     left: Tokenizer, reference: Tokenizer, others: Iterable[FoundReference], cases: Sequence[Case]
 ) -> Iterator[OtherReference]:
-    """Yield the other tokenizers that contradict the reference; what agrees with it says nothing new about the file.
-
-    Args:
-        left: The repaired tokenizer, or the original one if there is no repair.
-        reference: What it was repaired to agree with.
-        others: The other tokenizers.
-        cases: The texts to compare.
-    """
+    """Yield the other tokenizers that contradict the reference; what agrees with it says nothing new about the file."""
     for other in others:
         if not _is_related(other.tokenizer, reference):
             continue

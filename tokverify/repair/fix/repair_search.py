@@ -48,13 +48,7 @@ _VERIFICATIONS = 4
 class RepairSearch:
     """Searches for a repair.
 
-    Args:
-        declaration: The file.
-        facts: What is known about the reference.
-        measuring: Compares tokenizers with the reference; it gets the texts that the search makes.
-        encodings: How many texts a diagnosis may encode, approximately.
-        diagnosed: The diagnosis of the cases, if it is already known.
-        is_quick: Whether to leave out the texts of every token.
+    `measuring` gets the texts that it makes. A quick one leaves out the texts of every token.
     """
 
     def __init__(  # noqa: PLR0913 - the optional ones are keywords

@@ -136,13 +136,6 @@ def find_user_defined_runs(
     Runs of one character, such as newlines, stay whole between letters, so `find_matches` does not tell their type.
     An ordinary long run is merged from its beginning or its end, a user-defined one is matched longest first. Tokens of
     the same character have the same type, except that a single one may be ordinary.
-
-    Args:
-        queries: The reference.
-        texts: The text of each token; None if it has none.
-        undecided: The tokens to decide about.
-        known: The tokens that are known to be USER_DEFINED.
-        guess: A tokenizer in which the undecided tokens are ordinary.
     """
     found: set[int] = set()
     groups: dict[str, set[int]] = {}

@@ -81,13 +81,7 @@ def read_vocabulary_files(path: Path) -> TokenizerSpec:
 
 
 def convert_content(path: Path, content: bytes, native: NativeTables | None = None) -> TokenizerSpec:
-    """Convert the content of a tokenizer.json, or what a vocabulary becomes; errors as for `read_spec`.
-
-    Args:
-        path: The file; those next to it determine the special tokens and the chat templates.
-        content: The content of the tokenizer.json.
-        native: Its tables, if they have been read before.
-    """
+    """Convert the content of a tokenizer.json, or what a vocabulary becomes; errors as for `read_spec`."""
     fitted = convert_leniently(parse_beside(path, content, native))
     return replace(fitted.spec, **template_fields(path))
 

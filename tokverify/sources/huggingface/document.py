@@ -92,13 +92,6 @@ def parse(
 ) -> Document:
     """Parse the content of a tokenizer.json.
 
-    Args:
-        data: The content.
-        source: The name of the file in messages.
-        special_texts: The texts of special tokens by role.
-        native: Its tables, if they have been read before.
-        cleans_spaces: Whether texts are decoded without spaces before punctuation, if that is known.
-
     Raises:
         BrokenFileError: If it is not a tokenizer.json.
         UnsupportedError: If its normalizer could turn a short text into a huge one.

@@ -211,10 +211,6 @@ def digest_of(ranks: Mapping[bytes, int]) -> str:
 def find_variant(published: Published, tokens: Sequence[str]) -> str:
     """Return the name of the entry for the same ranks of whose special tokens a model has the most.
 
-    Args:
-        published: The entry that is known by the digest of the ranks.
-        tokens: The model's tokens.
-
     Returns:
         The name; empty if no entry fits better than the known one.
     """

@@ -64,15 +64,6 @@ def spec_of_ranks(  # noqa: PLR0913 - what the two formats with ranks declare
 ) -> TokenizerSpec:
     """Return the equivalent of ranks, which are ids of ordinary tokens, and special tokens, which become CONTROL.
 
-    Args:
-        file: The file that they were read from.
-        ranks: Token -> rank.
-        special: Text -> id.
-        pattern: The regular expression that matches the pre-tokens.
-        special_ids: Role -> id.
-        add_bos: Whether a text begins with BOS.
-        pre: The name of the pre-tokenizer, if it is known.
-
     Raises:
         BrokenFileError: If the ids have too many gaps.
         UnsupportedError: If no pre-tokenizer of llama.cpp splits texts like the pattern.

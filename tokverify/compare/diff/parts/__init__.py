@@ -41,13 +41,7 @@ _REQUIRING_SAME_MODEL = frozenset({"types", "scores", "merges"})
 def compare_parts(
     old: Version, new: Version, vocabulary: VocabularyDifference | None
 ) -> tuple[tuple[Part, ...], tuple[str, ...]]:
-    """Return the parts that changed, and sentences that say what could not be compared.
-
-    Args:
-        old: The version that is assumed to be right.
-        new: The version under test.
-        vocabulary: What `compare_vocabularies` finds for the new and the old one.
-    """
+    """Return the parts that changed, and sentences that say what could not be compared."""
     if vocabulary is None:
         return (), tuple(_describe_hidden(old, new))
     has_specs = bool(old.spec and new.spec)
