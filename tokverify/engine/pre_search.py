@@ -84,8 +84,9 @@ def choose_name(names: Sequence[str], *, adds_bos: bool | None = None, cleans_sp
 
     def rank(name: str) -> tuple[bool, ...]:
         pre_tokenizer = PRE_TOKENIZERS[name]
+        begins_otherwise = adds_bos not in {None, pre_tokenizer.add_bos}
         decodes_otherwise = cleans_spaces not in {None, pre_tokenizer.clean_spaces}
-        return *_rank_bos(pre_tokenizer, adds_bos), decodes_otherwise, name not in _USUAL
+        return not pre_tokenizer.has_bos, begins_otherwise, decodes_otherwise, name not in _USUAL
 
     return min(names, key=rank)
 
@@ -151,7 +152,3 @@ def _split_probe(pre_tokenizer: PreTokenizer, text: str) -> list[str]:
 @cache
 def _make_splitter(pre_tokenizer: PreTokenizer) -> Callable[[str], list[str]]:
     return splitter(pre_tokenizer)
-
-
-def _rank_bos(pre_tokenizer: PreTokenizer, adds_bos: bool | None) -> tuple[bool, bool]:
-    return not pre_tokenizer.has_bos, adds_bos not in {None, pre_tokenizer.add_bos}

@@ -14,12 +14,8 @@ from tokverify.text.utf8 import to_bytes
 _FEWEST = 3
 
 
-def count_space_marks(spec: TokenizerSpec) -> dict[str, int]:
+def count_space_marks(spec: TokenizerSpec, marks: Iterable[str] = ("Ġ", "▁")) -> dict[str, int]:
     """Count the tokens that begin with each mark of a space."""
-    return _count_beginnings(spec, ("Ġ", "▁"))
-
-
-def _count_beginnings(spec: TokenizerSpec, marks: Iterable[str]) -> dict[str, int]:
     joined = b"\0" + join(spec.tokens)
     return {mark: joined.count(to_bytes(f"\0{mark}")) for mark in marks}
 
@@ -30,7 +26,7 @@ def describe_foreign_spaces(spec: TokenizerSpec) -> str:
     if family is None or (family.alphabet is Alphabet.OWN and not family.splits_words):
         return ""
     right, wrong = _marks(family, spec)
-    counts = _count_beginnings(spec, (right, wrong))
+    counts = count_space_marks(spec, (right, wrong))
     if counts[wrong] < _FEWEST or counts[wrong] <= counts[right]:
         return ""
     return f"{counts[wrong]:,} tokens begin with {wrong}, and {counts[right]:,} with {right}"

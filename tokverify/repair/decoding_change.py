@@ -15,7 +15,7 @@ from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.evidence import DecodingEvidence
 from tokverify.repair.setting_change import COMMON_FIRST, set_pre_tokenizer
-from tokverify.repair.spelling import attribute_of, spell_token
+from tokverify.repair.spelling import spell_token
 from tokverify.repair.token_patch import Patches, TokenPatch, name_tokens, patch_tokens, set_type
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import quote
@@ -69,8 +69,9 @@ def _retype(evidence: DecodingEvidence, attribute: int, type: TokenType) -> Patc
 def _type_for(expected: bytes, piece: str, settings: Settings) -> TokenType | None:
     # Where no piece is a byte, a token typed BYTE that is not named like one decodes to one byte by accident.
     types = _TYPES if settings.family.has_byte_pieces or BYTE_PIECE.fullmatch(piece) else (TokenType.NORMAL,)
-    fitting = (type for type in types if settings.family.token_bytes(piece, attribute_of(type), settings) == expected)
-    return next(fitting, None)
+    attributes = ((type, Attribute[type.name].value) for type in types)
+    token_bytes = settings.family.token_bytes
+    return next((type for type, attribute in attributes if token_bytes(piece, attribute, settings) == expected), None)
 
 
 def texts(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:

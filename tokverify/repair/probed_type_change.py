@@ -164,16 +164,12 @@ class Probing:
             return None
         # To a probe, a token whose merge is missing here, or too late, looks as if the reference matched it.
         among, unmade = merged_ids(spec)
-        matched = {id for id in among if _is_user_defined(id, probed)}
+        matched = {id for id in among if id < len(probed.types) and probed.types[id] == TokenType.USER_DEFINED}
         lost = {id for id in unmade if len(spec.tokens[id]) > 1 and (id in probed.undecided or id in matched)}
         # Gemma 4 has runs of spaces, which are matched, among the tokens that merges make.
         late = {id for id in matched - lost if not kind_of(spec.tokens[id])}
         types = [TokenType.NORMAL.value if id in lost else type for id, type in enumerate(probed.types)]
         return replace(probed, types=types, undecided=(probed.undecided - lost) | late)
-
-
-def _is_user_defined(id: int, probed: ProbedTokens) -> bool:
-    return id < len(probed.types) and probed.types[id] == TokenType.USER_DEFINED
 
 
 _PROBINGS: WeakKeyDictionary[Opened, Probing] = WeakKeyDictionary()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import from_byte_level, spell_bytes
@@ -15,11 +16,6 @@ from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.sources.rwkv import escape
 from tokverify.spec import TokenType
 from tokverify.text.utf8 import to_bytes
-
-
-def attribute_of(type: TokenType) -> int:
-    """Return llama.cpp's attribute for a type, before it overrides any."""
-    return Attribute[type.name].value
 
 
 def text_of_bytes(data: bytes, model: str) -> str:
@@ -91,14 +87,7 @@ def _is_byte_level(family: Family) -> bool:
     return family.alphabet is Alphabet.BYTE_LEVEL
 
 
-def _splits_words(family: Family) -> bool:
-    return family.splits_words
-
-
-def _has_byte_pieces(family: Family) -> bool:
-    return family.has_byte_pieces
-
-
+_splits_words, _has_byte_pieces = attrgetter("splits_words"), attrgetter("has_byte_pieces")
 _NORMAL = TokenType.NORMAL
 
 RESPELLINGS = (

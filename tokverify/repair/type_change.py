@@ -191,9 +191,10 @@ def _merge(subsets: Iterable[Patches]) -> Patches:
 def _differing_types(evidence: Evidence) -> dict[int, TokenPatch] | None:
     """Return patches for tokens whose type has a different effect than in the reference; None if it declares none."""
     spec = evidence.spec
-    declared = _reference_types(evidence)
-    if declared is None:
+    listed = _listed_types(evidence)
+    if listed is None:
         return None
+    declared = converted_types(spec, listed, evidence.facts)
     patches: dict[int, TokenPatch] = {}
     for id, (current, type) in enumerate(zip(types_of(spec), declared, strict=False)):
         if current == type:
@@ -266,18 +267,16 @@ def converted_types(
     return converted
 
 
-def _reference_types(evidence: Evidence) -> list[TokenType] | None:
-    declared = _listed_types(evidence)
-    return None if declared is None else converted_types(evidence.spec, declared, evidence.facts)
-
-
 def _listed_types(evidence: Evidence) -> list[TokenType] | None:
     facts, spec = evidence.facts, evidence.spec
     if facts.gguf_spec is not None and facts.gguf_spec.types is not None:
         return to_types(facts.gguf_spec.types)
     is_read_alike = facts.spec is not None and (depends_on_types(spec) or facts.spec.model == spec.model)
     if facts.added_tokens is not None and not is_read_alike:
-        added = {id: _added_type(token.special) for id, token in facts.added_tokens.items()}
+        added = {
+            id: TokenType.CONTROL if token.special else TokenType.USER_DEFINED
+            for id, token in facts.added_tokens.items()
+        }
         return [added.get(id, TokenType.NORMAL) for id in range(facts.size)]
     if facts.spec is not None and facts.spec.types is not None:
         return to_types(facts.spec.types)
@@ -286,10 +285,6 @@ def _listed_types(evidence: Evidence) -> list[TokenType] | None:
         pairs = zip(to_types(types_of(spec)), to_types(facts.types), strict=False)
         return [own if type is TokenType.UNDEFINED else type for own, type in pairs]
     return None
-
-
-def _added_type(special: bool) -> TokenType:
-    return TokenType.CONTROL if special else TokenType.USER_DEFINED
 
 
 def _text_for(evidence: Evidence, id: int, type: TokenType) -> str | None:

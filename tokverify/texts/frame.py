@@ -13,6 +13,7 @@ from zlib import crc32
 
 from tokverify.engine.encoder import Encoder
 from tokverify.text.sequence import pack
+from tokverify.text.utf8 import encode_leniently
 from tokverify.texts.batch import Queries
 
 Texts = Sequence[str | None]
@@ -66,15 +67,11 @@ def pack_texts(texts: Iterable[str]) -> Iterator[list[str]]:
     for text in texts:
         group.append(text)
         size += len(text) + 1
-        if size >= CHARACTERS and (_ends_group(text) or size >= 2 * CHARACTERS):
+        if size >= CHARACTERS and (size >= 2 * CHARACTERS or crc32(encode_leniently(text)) % _ENDING == 0):
             yield group
             group, size = [], 0
     if group:
         yield group
-
-
-def _ends_group(text: str) -> bool:
-    return crc32(text.encode("utf-8", "surrogatepass")) % _ENDING == 0
 
 
 def find_unreachable(queries: Queries, hypothesis: Encoder, texts: Texts, ids: Sequence[int]) -> frozenset[int]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from tokverify.commands.tasks.opening import open_tokenizer
 from tokverify.compare.opened import OpenedModel, engine_version, python_version
-from tokverify.engine.family import Settings
 from tokverify.engine.settings import resolve
 from tokverify.errors import answer_or
 from tokverify.explain.stats.measure import StatsSubject, make_subject, measure
@@ -70,10 +69,7 @@ def _open_subject(location: str) -> StatsSubject:
         return replace(subject, fingerprint=encoder.fingerprint)
     found = opened.found
     name = found.path.name if found.path else location
-    subject = make_subject(name, found.source, found.tokenizer, _read_settings(found.path))
+    # A library does not provide the types of tokens.
+    settings = answer_or(None, lambda path: resolve(read_spec(path)), found.path) if found.path else None
+    subject = make_subject(name, found.source, found.tokenizer, settings)
     return replace(subject, sha256=found.sha256, versions=found.versions)
-
-
-def _read_settings(path: Path | None) -> Settings | None:
-    """Read the types of the tokens from a file, as its library does not provide them."""
-    return answer_or(None, lambda: resolve(read_spec(path))) if path else None

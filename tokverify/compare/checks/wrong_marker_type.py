@@ -8,7 +8,7 @@ from tokverify.compare.marker_type import find_marker_types
 from tokverify.compare.repair import FIX
 from tokverify.compare.rule import rule
 from tokverify.compare.subject import Subject
-from tokverify.engine.attribute import Attribute
+from tokverify.engine.attribute import types_of
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import TYPES
 from tokverify.spec import TokenType
@@ -22,7 +22,6 @@ _EFFECTS = {
     (TokenType.CONTROL, TokenType.USER_DEFINED): (WARNING, "not shown in an answer, so that programs miss it"),
 }
 """(Effective type, type after a conversion) -> severity and effect."""
-_TYPES = (TokenType.CONTROL, TokenType.USER_DEFINED, TokenType.NORMAL)
 
 
 @rule(code="TV122", name="wrong-marker-type", severity=ERROR)
@@ -51,11 +50,11 @@ def wrong_marker_type(subject: Subject) -> Iterator[Finding]:
     Threads:
         unslothai/unsloth#5070, ggml-org/llama.cpp#8244, ggml-org/llama.cpp#12743, ggml-org/llama.cpp#26309
     """
-    settings = subject.settings
+    settings, types = subject.settings, types_of(subject.settings.attributes)
     found: dict[tuple[str, str, TokenType, TokenType], list[int]] = {}
     for family, text, expected in find_marker_types(settings.ids):
         id = settings.ids[text]
-        actual = _effective_type(settings.attributes[id])
+        actual = types[id]
         if (actual, expected) in _EFFECTS and not (actual is TokenType.NORMAL and is_marker(text)):
             found.setdefault((family.name, family.source, actual, expected), []).append(id)
     for (name, source, actual, expected), ids in found.items():
@@ -78,7 +77,3 @@ def _are_declared(subject: Subject, ids: Sequence[int], type: TokenType) -> bool
         return False
     types = reference.types or ()
     return all(id < len(types) and types[id] == type for id in ids)
-
-
-def _effective_type(attribute: int) -> TokenType:
-    return next((type for type in _TYPES if attribute & Attribute[type.name].value), TokenType.UNDEFINED)

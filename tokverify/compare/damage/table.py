@@ -150,10 +150,6 @@ def _to_byte(character: str, encoding: str) -> bytes:
         return encode_leniently(character)
 
 
-def _was_escaped(text: str, right: str) -> bool:
-    return text.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r") == right
-
-
 def _has_surrogates(text: str, right: str) -> bool:
     """Whether a text is the right one in CESU-8, as Java writes it: in the bytes of two surrogates each."""
     units = memoryview(right.encode("utf-16", "surrogatepass")).cast("H")[1:]
@@ -180,10 +176,6 @@ _MISREADINGS: dict[str, Callable[[str, str], bool]] = {
 """What could not be done to the right text to get the other one, so that a reference shows it as well as a file."""
 
 
-def _was_cut_off(text: str, right: str) -> bool:
-    return len(text) > 1 and right.startswith(text) and not right[len(text) :].isspace()
-
-
 _DAMAGES: dict[str, Callable[[str, str], bool]] = {
     **_MISREADINGS,
     "they were escaped for HTML": lambda text, right: unescape(text) == right,
@@ -191,12 +183,16 @@ _DAMAGES: dict[str, Callable[[str, str], bool]] = {
     "a line end was kept behind each": lambda text, right: text.rstrip("\r\n") == right,
     "line ends were converted": lambda text, right: text.replace("\r\n", "\n") == right.replace("\r\n", "\n"),
     f"they had spaces instead of {SPELLED_SPACE}": lambda text, right: text.replace(" ", SPELLED_SPACE) == right,
-    "line breaks and tabs were escaped": _was_escaped,
+    "line breaks and tabs were escaped": lambda text, right: (
+        text.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r") == right
+    ),
     "they were escaped for JSON": lambda text, right: text == json.dumps(right)[1:-1],
     "characters beyond U+FFFF were written as surrogates": _has_surrogates,
     "their bytes were mapped to characters twice": _were_bytes_mapped_twice,
     "they were written in lowercase": lambda text, right: text == right.lower(),
     # The weakest comes last.
-    "they were cut off": _was_cut_off,
+    "they were cut off": lambda text, right: (
+        len(text) > 1 and right.startswith(text) and not right[len(text) :].isspace()
+    ),
 }
 """What programs do to tokens by mistake, and how to see from a text and the right one that it was done."""

@@ -182,7 +182,7 @@ class Causes:
         return not self._is_known(outcome)
 
     def _add_cause(self, minimal: TrialOutcome, found: Sample, generator: str) -> int | None:
-        shape = _shape(minimal)
+        shape = f"{minimal.kind}: {''.join(map(unicodedata.category, minimal.sample.text))}"
         self._alike[shape] += 1
         if self._alike[shape] > MAX_ALIKE or len(self._found) >= MAX_CAUSES:
             return None
@@ -220,7 +220,3 @@ def _category_character(character: str) -> str:
     # Private use characters can represent categories, because those in the text are replaced as well.
     category = unicodedata.category(character)
     return chr(0xE000 + (ord(category[0]) << 5) + ord(category[1]) - ord("a"))
-
-
-def _shape(outcome: TrialOutcome) -> str:
-    return f"{outcome.kind}: {''.join(map(unicodedata.category, outcome.sample.text))}"

@@ -96,8 +96,5 @@ class HybridDna:
         # Bytes, because six bytes can be fewer characters; and only ASCII is converted to uppercase.
         bases = to_bytes(dna).upper()
         kmers = (bases[start : start + BASES].ljust(BASES, b"A") for start in range(0, len(bases), BASES))
-        return [self._ids.get(_stored_piece(kmer), self._ids[OUT_OF_VOCABULARY]) for kmer in kmers]
-
-
-def _stored_piece(kmer: bytes) -> str:
-    return kmer.decode("utf-8", "surrogateescape") + KMER_MARKER
+        pieces = (kmer.decode("utf-8", "surrogateescape") + KMER_MARKER for kmer in kmers)
+        return [self._ids.get(piece, self._ids[OUT_OF_VOCABULARY]) for piece in pieces]

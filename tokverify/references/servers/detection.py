@@ -16,10 +16,6 @@ _OWNERS: Mapping[str, str] = {"llamacpp": "llama-server", "vllm": "vllm", "sglan
 """The `owned_by` of a server's models -> the kind of server."""
 
 
-def _is_llama_server(pool: HttpPool) -> bool:
-    return _ask_if_known(pool, Call("/props")) is not None
-
-
 def _is_tei(pool: HttpPool) -> bool:
     answer = _ask_if_known(pool, Call("/info"))
     return isinstance(answer, dict) and "model_type" in answer
@@ -30,15 +26,11 @@ def _is_llama_cpp_python(pool: HttpPool) -> bool:
     return isinstance(answer, dict) and "tokens" in answer
 
 
-def _is_ovms(pool: HttpPool) -> bool:
-    return bool(list_models(pool, _OVMS_MODELS))
-
-
 _PROBES: Mapping[str, Callable[[HttpPool], bool]] = {
-    "llama-server": _is_llama_server,
+    "llama-server": lambda pool: _ask_if_known(pool, Call("/props")) is not None,
     "tei": _is_tei,
     "llama-cpp-python": _is_llama_cpp_python,
-    "ovms": _is_ovms,
+    "ovms": lambda pool: bool(list_models(pool, _OVMS_MODELS)),
 }
 
 

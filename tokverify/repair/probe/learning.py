@@ -94,7 +94,7 @@ def learn(
         tokens=tokens,
         roles=roles,
         alike=hypothesis.alike,
-        composes=not _normalizes(hypothesis.spec) and find_composition(queries),
+        composes=not (hypothesis.spec.charsmap or hypothesis.spec.strip_accents) and find_composition(queries),
         encodings=queries.count,
     )
 
@@ -116,10 +116,6 @@ def _refine(evidence: Evidence) -> Hypothesis:
 def _sums_scores(spec: TokenizerSpec) -> bool:
     family = find_family(spec.model)
     return family is not None and family.ranking is Ranking.SCORE_SUM
-
-
-def _normalizes(spec: TokenizerSpec) -> bool:
-    return bool(spec.charsmap or spec.strip_accents)
 
 
 def _add_roles(spec: TokenizerSpec, roles: Roles, tokens: ProbedTokens) -> TokenizerSpec:

@@ -181,15 +181,13 @@ def find_added_around(queries: Queries) -> AddedAround | None:
         return None
     for text in _PLAIN_TEXTS:
         plain, whole = queries.encode(text), queries.encode(text, add_special=True)
-        starts = [] if plain is None or whole is None else _occurrences(plain, whole)
-        if len(starts) == 1 and plain is not None and whole is not None:
-            end = starts[0] + len(plain)
-            return AddedAround(tuple(whole[: starts[0]]), tuple(whole[end:]))
+        if plain is None or whole is None:
+            continue
+        size = len(plain)
+        starts = [start for start in range(len(whole) - size + 1) if whole[start : start + size] == plain]
+        if len(starts) == 1:
+            return AddedAround(tuple(whole[: starts[0]]), tuple(whole[starts[0] + size :]))
     return None
-
-
-def _occurrences(part: list[int], whole: list[int]) -> list[int]:
-    return [start for start in range(len(whole) - len(part) + 1) if whole[start : start + len(part)] == part]
 
 
 def _ask(observed: Observed, types: Sequence[int], added: Mapping[int, AddedToken]) -> ProbedTokens:
@@ -247,12 +245,10 @@ def _make_added_tokens(
     added: dict[int, AddedToken] = {}
     for ids, parse_special in ((user_defined, False), (special, True)):
         stripping = find_stripping(queries, vocabulary.texts, sorted(ids), parse_special=parse_special)
-        added |= {id: _make_added_token(id, vocabulary, stripping, special=parse_special) for id in sorted(ids)}
+        for id in sorted(ids):
+            strips = id in stripping.before, id in stripping.after
+            added[id] = AddedToken(id, vocabulary.texts[id] or "", parse_special, *strips)
     return added
-
-
-def _make_added_token(id: int, vocabulary: Vocabulary, stripping: Stripping, *, special: bool) -> AddedToken:
-    return AddedToken(id, vocabulary.texts[id] or "", special, id in stripping.before, id in stripping.after)
 
 
 @dataclass(frozen=True, slots=True)
