@@ -56,9 +56,7 @@ class Target:
 
     def outcome(self, encoder: Tokenizer) -> tuple[int, ...] | None:
         """Encode the text; None if that fails."""
-        options = {"add_special": self.add_special, "parse_special": self.parse_special}
-        ids = answer_or(None, encoder.encode, self.text, **options)
-        return None if ids is None else tuple(ids)
+        return self.as_text().encode(encoder)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,5 +36,4 @@ def equal_score(sides: Sides) -> Iterator[Counterfactual]:
             reason="llama.cpp merges pieces of equal score from left to right, and the rebuilt reference in one order",
             sentence="merging pieces of equal score in the order of the rebuilt reference",
             deviation=Deviation(merge_ranks={" ".join(pair): rank for rank, pair in enumerate(merges)}),
-            applies=lambda _: True,
         )

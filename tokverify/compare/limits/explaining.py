@@ -157,11 +157,7 @@ class Explainer:
     def _encode(self, target: Text, chosen: _Chosen) -> tuple[int, ...] | None:
         """Return the ids of a text if llama.cpp had none of these limits; None if that cannot be encoded."""
         encoder = self._encoder(chosen)
-        if encoder is None:
-            return None
-        options = {"add_special": target.add_special, "parse_special": target.parse_special}
-        ids = answer_or(None, encoder.encode, target.text, **options)
-        return None if ids is None else tuple(ids)
+        return target.encode(encoder) if encoder else None
 
     def _encoder(self, chosen: _Chosen) -> Encoder | None:
         if not chosen:

@@ -39,5 +39,4 @@ def fixed_ignore_merges(sides: Sides) -> Iterator[Counterfactual]:
         reason=f"llama.cpp {does} with all pre-tokenizers that are this near to the reference's",
         sentence=f"{action} (ignore_merges {'on' if wanted else 'off'})",
         deviation=Deviation(ignore_merges=wanted),
-        applies=lambda _: True,
     )

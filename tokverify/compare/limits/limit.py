@@ -13,6 +13,7 @@ from tokverify.engine.deviation import Deviation
 from tokverify.errors import answer_or
 from tokverify.report.finding import Severity
 from tokverify.report.tokenizer_difference import Origin
+from tokverify.tokenizer import Tokenizer
 
 SECTIONS = ("What llama.cpp does", "Which models", "How to live with it", "What it does not explain")
 """The sections of every limit's docstring, after the first line."""
@@ -29,6 +30,13 @@ class Text(NamedTuple):
     expected: tuple[int, ...]
     """The ids of the reference."""
 
+    def encode(self, tokenizer: Tokenizer) -> tuple[int, ...] | None:
+        """Return its ids in a tokenizer; None if that cannot encode it."""
+        ids = answer_or(
+            None, tokenizer.encode, self.text, add_special=self.add_special, parse_special=self.parse_special
+        )
+        return None if ids is None else tuple(ids)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counterfactual:
@@ -39,7 +47,7 @@ class Counterfactual:
     sentence: str
     """What the deviation does, as a gerund phrase, such as `normalizing texts with NFC first`."""
     deviation: Deviation
-    applies: Callable[[Text], bool]
+    applies: Callable[[Text], bool] = lambda _: True
     """Whether it can change the ids of a text; cheap, and wrong only by saying yes."""
     is_guess: bool = False
     """Whether the reference does not declare it, so that only its ids speak for it."""

@@ -43,14 +43,12 @@ def score_rounding(sides: Sides) -> Iterator[Counterfactual]:
                 reason="GGUF stores scores in single precision, and the reference in double precision",
                 sentence="reading the reference's scores in double precision",
                 deviation=Deviation(scores=list(map(_as_library_reads, scores))),
-                applies=lambda _: True,
             )
     elif sides.facts.gguf_spec:
         yield Counterfactual(
             reason="llama.cpp sums scores in double precision, and sentencepiece in single precision",
             sentence="rounding each sum of scores to single precision",
             deviation=Deviation(single_precision=True),
-            applies=lambda _: True,
         )
 
 

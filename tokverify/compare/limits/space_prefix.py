@@ -48,7 +48,6 @@ def space_prefix(sides: Sides) -> Iterator[Counterfactual]:
             reason="llama.cpp adds no space before a text for models of byte-level BPE",
             sentence="adding a space before a text and after added tokens, as the reference's ByteLevel does",
             deviation=Deviation(prefix=lambda stretch, _: bool(stretch) and not stretch.startswith(" ")),
-            applies=lambda _: True,
         )
         return
     is_unigram = settings.family.ranking is Ranking.SCORE_SUM

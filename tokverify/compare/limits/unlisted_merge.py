@@ -44,7 +44,6 @@ def unlisted_merge(sides: Sides) -> Iterator[Counterfactual]:
         reason="llama.cpp merges all neighbors that form a piece, and not only the pairs that the reference lists",
         sentence="merging only the pairs that the reference lists, in their order",
         deviation=Deviation(merge_ranks={merge: rank for rank, merge in enumerate(join_merges(document))}),
-        applies=lambda _: True,
     )
 
 
