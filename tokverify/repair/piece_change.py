@@ -47,11 +47,9 @@ def reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     for id, patch in patches.items():
         groups.setdefault(_describe_difference(spec.tokens[id], reference.tokens[id]), {})[id] = patch
     for group in groups.values():
-        sentence = f"rewriting {name_tokens(group, spec)} {_describe_all(group, spec, reference)}"
-        yield _rewrite(group, spec, reference, sentence, cost.REFERENCE_TEXTS)
+        yield _rewrite(group, spec, reference, cost.REFERENCE_TEXTS)
     if len(groups) > 1:
-        sentence = f"rewriting {name_tokens(patches, spec)} {_describe_all(patches, spec, reference)}"
-        yield _rewrite(patches, spec, reference, sentence, cost.ALL_TEXTS)
+        yield _rewrite(patches, spec, reference, cost.ALL_TEXTS)
 
 
 def all_reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
@@ -59,18 +57,18 @@ def all_reference_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     reference, spec = evidence.facts.extended_spec, evidence.spec
     patches = _reference_patches(spec, reference, evidence.facts.listed_size) if reference else {}
     if reference and patches:
-        sentence = f"rewriting {name_tokens(patches, spec)} {_describe_all(patches, spec, reference)}"
-        yield _rewrite(patches, spec, reference, sentence, cost.REFERENCE_TEXTS)
+        yield _rewrite(patches, spec, reference, cost.REFERENCE_TEXTS)
 
 
 def _rewrite(
-    patches: dict[int, TokenPatch], spec: TokenizerSpec, reference: TokenizerSpec, sentence: str, cost: float
+    patches: dict[int, TokenPatch], spec: TokenizerSpec, reference: TokenizerSpec, cost: float
 ) -> TokenizerChange:
     """Rewrite tokens, and exchange those of them that stand behind the reference's last one with the padding here.
 
     A merge of models, or a script, may pad a vocabulary before it adds the last tokens. llama.cpp refuses a file with
     two tokens of one text.
     """
+    sentence = f"rewriting {name_tokens(patches, spec)} {_describe_all(patches, spec, reference)}"
     types, ids = types_of(spec), {patch.text: id for id, patch in patches.items() if is_filler(spec.tokens[id])}
     behind = range(len(reference.tokens), len(spec.tokens))
     left = {id: ids[spec.tokens[id]] for id in behind if spec.tokens[id] in ids}
