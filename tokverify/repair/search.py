@@ -18,9 +18,9 @@ from tokverify.errors import TokverifyError
 from tokverify.repair import cost
 from tokverify.repair.budget import Budget
 from tokverify.repair.change import TokenizerChange, shares_model
+from tokverify.repair.counterfactual import Problem, decoding_problem, id_problem
 from tokverify.repair.evidence import Goal, Target
 from tokverify.repair.other_model.vocabulary import has_other_tokens, is_of_other_model
-from tokverify.repair.problem import Problem, decoding_problem, id_problem
 from tokverify.report.diagnosis import Diagnosis, Explanation
 from tokverify.report.run import CaseResult
 from tokverify.spec import TokenizerSpec
