@@ -6,17 +6,16 @@ What the new format cannot express is listed. Differences are explained by limit
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from tokverify.case import Case
 from tokverify.compare.contradiction import contradictions_of
 from tokverify.compare.convert.convention import follow_conventions
-from tokverify.compare.convert.json_writer import config_of, config_path, lost_parts
+from tokverify.compare.convert.json_writer import config_of, config_path, lost_parts, write_json
 from tokverify.compare.convert.source import Source, open_source
 from tokverify.compare.convert.special_tokens import SpecialTokens, warn_of_defaults
-from tokverify.compare.convert.target import Target, check_target, target_of
 from tokverify.compare.convert.verification import Plan, Verification, verify_conversion
 from tokverify.compare.opened import OpenedReference
 from tokverify.compare.side import side_of
@@ -31,12 +30,13 @@ from tokverify.references.huggingface import from_json
 from tokverify.references.reference import FoundReference
 from tokverify.report.convert import Conversion, PreTokenizerChoice
 from tokverify.sources.gguf.declaration import read_spec
-from tokverify.sources.gguf.writer import with_name
+from tokverify.sources.gguf.writer import with_name, write_gguf
 from tokverify.sources.huggingface.conversion import NO_PREFIX
 from tokverify.sources.location import read_file
 from tokverify.sources.nearest_pattern import original_name_of
+from tokverify.sources.tokenizer_file import file_of
 from tokverify.spec import TokenizerSpec, TokenType
-from tokverify.system.output_file import move_into_place, sync, temporary_beside
+from tokverify.system.output_file import check_new_file, move_into_place, sync, temporary_beside
 
 __all__ = ["Conversion", "SpecialTokens", "convert"]
 
@@ -44,6 +44,47 @@ STRINGS = 2000
 """The default number of generated texts that verify a conversion, besides the cases."""
 
 _KINDS = {"gguf": "a GGUF file", "tokenizers": "a tokenizer.json"}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A format to write."""
+
+    kind: str
+    """Its name as the kind of a source."""
+    write: Callable[[Path, TokenizerSpec], None]
+
+
+TARGETS: Mapping[str, Target] = {
+    ".gguf": Target("gguf", write_gguf),
+    ".json": Target("tokenizers", write_json),
+}
+"""The formats by suffix. A new one is one row."""
+
+
+def _target_of(path: Path) -> Target:
+    """Return the format that a file's suffix selects.
+
+    Raises:
+        TokverifyError: If there is no such format.
+    """
+    target = TARGETS.get(path.suffix.lower())
+    if target is None:
+        problem = f"{path.suffix} is not supported" if path.suffix else "it is missing"
+        raise TokverifyError(f"{path}: the suffix selects the output format, and {problem}; use {' or '.join(TARGETS)}")
+    return target
+
+
+def _check_target(path: Path, source: Path, *, force: bool) -> None:
+    """Fail before the work begins if a file could not, or must not, be written.
+
+    Raises:
+        TokverifyError: If it is the source, exists and must not be overwritten, or cannot be written.
+    """
+    source = file_of(source)
+    if path.exists() and source.exists() and path.samefile(source):
+        raise TokverifyError(f"{path}: is IN itself, which is never changed; name another file")
+    check_new_file(path, force=force)
 
 
 def convert(  # noqa: PLR0913 - the optional ones are keywords
@@ -65,19 +106,7 @@ def convert(  # noqa: PLR0913 - the optional ones are keywords
     The target is written only if it returns the same ids as its source for all cases and `count` generated texts,
     except for differences that are explained by what the format cannot express.
 
-    Args:
-        source: A GGUF file, a tokenizer.json, a sentencepiece .model, tiktoken's ranks (FILE:NAME), a tekken.json or
-            RWKV's text vocabulary.
-        target: The file to write. It appears whole or not at all.
-        force: Overwrite an existing file.
-        unexplained: Write the target even if it differs for an unknown reason.
-        strict: Do not write the target if it differs, even if that is explained.
-        on_progress: Called with the number of texts done and the total.
-        cases: The texts to encode; by default the shipped cases.
-        count: The number of generated texts.
-        seed: The same seed generates the same texts.
-        with_config: Also write the tokenizer_config.json that belongs to a tokenizer.json.
-        special_tokens: What to declare about BOS and EOS instead of what the source declares.
+    The options are those of `convert_tokenizer`.
 
     Raises:
         TokverifyError: If the target cannot or must not be written. A subclass means that the source is broken, cannot
@@ -89,8 +118,8 @@ def convert(  # noqa: PLR0913 - the optional ones are keywords
         )
     config = config_path(target) if with_config else None
     for path in filter(None, (target, config)):
-        check_target(path, source, force=force)
-    job = _Job(source, target, target_of(target), config=config, unexplained=unexplained, strict=strict)
+        _check_target(path, source, force=force)
+    job = _Job(source, target, _target_of(target), config=config, unexplained=unexplained, strict=strict)
     plan = Plan(cases=_cases(cases), count=count, seed=seed, on_progress=on_progress)
     opened = open_source(source)
     if opened.kind == job.format.kind:
