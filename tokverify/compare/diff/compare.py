@@ -61,18 +61,9 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
     uses: Sequence[Use] = (),
     on_fuzz: Callable[[FuzzProgress], None] = lambda _: None,
 ) -> ChangeReport:
-    """Compare two versions of a tokenizer.
+    """Compare two versions of a tokenizer; the options are those of `diff_tokenizers`.
 
-    Args:
-        old: The version that is assumed to be right.
-        new: The version under test.
-        cases: Texts to encode; the ids that they expect from particular tokenizers are ignored.
-        plan: What to fuzz; None to skip fuzzing.
-        corpus: Lines of real text on which to measure the effect.
-        behavior_only: Do not count changed parts as a difference.
-        breaking: The only consequences that count as a difference; empty to count every difference.
-        uses: What A and B are used for together; only this counts as a difference then.
-        on_fuzz: Called after each batch of generated texts.
+    The ids that `cases` expect from particular tokenizers are ignored.
     """
     texts = [replace(case, expect={}) for case in cases]
 
