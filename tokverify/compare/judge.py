@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import date
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tokverify.compare.digest import digest, digest_chat
 from tokverify.report.chat import CHAT_CODES, ChatFinding, ChatReport, searched_codes
@@ -13,10 +14,6 @@ from tokverify.report.finding import Finding
 from tokverify.report.known_difference import BaselineOutcome, KnownDifference, subject_of
 from tokverify.report.run import FAILING, CaseResult, Report, Status
 from tokverify.report.tokenizer_difference import CODES, Aspect, TokenizerDifference
-
-if TYPE_CHECKING:
-    from datetime import date
-
 
 _Found: TypeAlias = "Finding | TokenizerDifference | ChatFinding"
 

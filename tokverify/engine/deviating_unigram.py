@@ -7,10 +7,10 @@ from array import array
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import accumulate, compress, groupby
-from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute, find_bits
 from tokverify.engine.charsmap import Charsmap
+from tokverify.engine.family import Settings
 from tokverify.engine.models.boundary import SPACE
 from tokverify.engine.models.lattice_trace import LOWEST
 from tokverify.engine.models.unigram import IS_NORMAL, MATCHED, ONE, Unigram, merge_runs, unknown_score
@@ -19,9 +19,6 @@ from tokverify.engine.nfc import cut_to_nfc, to_nfc
 from tokverify.engine.normalizer import ESCAPED_SPACE, escape_spaces
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 from tokverify.text.utf8 import to_bytes
-
-if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
 
 _PREFERENCE = 0.1
 

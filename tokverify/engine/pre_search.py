@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 from tokverify.engine.byte_level import from_byte_level, to_byte_level
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
 from tokverify.text.sequence import common_length
 from tokverify.text.wording import quote
 
-if TYPE_CHECKING:
-    PreTokens = Sequence[Sequence[str]]
+PreTokens = Sequence[Sequence[str]]
 
 PROBES = (
     "Hello world! It's we'll I'VE can'T they'Re 's 'S 'tis the 'Very best; x's x' don’t it'Swe'll",

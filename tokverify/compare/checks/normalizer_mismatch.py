@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tokverify.compare import contradiction
 from tokverify.compare.behavior import encode_both, find_effect, judge, probes
@@ -16,11 +15,9 @@ from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.engine.settings import resolve
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import CHARSMAP, LOWERCASE, NFC, STRIP_ACCENTS
+from tokverify.sources.huggingface.stage import Stage
 from tokverify.text.wording import list_items, plural, quote
 from tokverify.tokenizer import Declaring
-
-if TYPE_CHECKING:
-    from tokverify.sources.huggingface.stage import Stage
 
 _MAX_SPELLED = 8
 _SHOWN = 4

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from subprocess import CompletedProcess
+from typing import BinaryIO
 
 from tokverify.errors import TokverifyError
 from tokverify.location import COMPANIONS, TEMPLATES
@@ -21,9 +22,6 @@ from tokverify.system.content import POINTER
 from tokverify.system.git import git
 from tokverify.system.http_address import lacks_scheme, scheme_advice
 from tokverify.system.input_file import MAX_POINTER_BYTES
-
-if TYPE_CHECKING:
-    from subprocess import CompletedProcess
 
 _DIRECTORY = "a directory"
 # A model of many gigabytes may have to be downloaded.

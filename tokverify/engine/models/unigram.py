@@ -22,11 +22,10 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate, chain, compress
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from tokverify.engine.attribute import Attribute, find_bits
 from tokverify.engine.charsmap import Charsmap
-from tokverify.engine.family import NO_TOKEN
+from tokverify.engine.family import NO_TOKEN, Settings
 from tokverify.engine.models.boundary import adjacent_pairs, split_parts
 from tokverify.engine.models.lattice_trace import LOWEST, LatticeTracer
 from tokverify.engine.models.longest import lengths_by_first
@@ -39,10 +38,7 @@ from tokverify.errors import BrokenFileError, EncodeError
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 from tokverify.text.utf8 import to_bytes, to_text
 
-if TYPE_CHECKING:
-    from tokverify.engine.family import Settings
-
-    Token = tuple[int, float]
+Token = tuple[int, float]
 
 ONE = (1,)
 FLOAT_MAX = (2 - 2**-23) * 2.0**127
