@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tokverify.errors import TokverifyError
 from tokverify.report.fields import Digest, MeaningEnum, RuleCode
 from tokverify.report.finding import Severity
 from tokverify.report.known_difference import KnownDifference
+from tokverify.text.wording import suggest_name
 
 
 class Origin(StrEnum):
@@ -91,6 +93,23 @@ SEVERITIES = tuple(severity.name.lower() for severity in Severity)
 
 FAIL_ON_NAMES: tuple[str, ...] = (*SEVERITIES, *Aspect, NOT_COMPARED, "none")
 """What can be listed: the lowest severity that fails, aspects that always fail, `not-compared`, or only `none`."""
+
+
+def parse_fail_on(values: Iterable[str]) -> tuple[str, ...]:
+    """Return the names in comma-separated lists, without duplicates; `none` alone stands for no name.
+
+    Raises:
+        TokverifyError: If a name is unknown, or `none` is not the only one.
+    """
+    names = list(dict.fromkeys(name.strip().lower() for value in values for name in value.split(",") if name.strip()))
+    for name in names:
+        if name not in FAIL_ON_NAMES:
+            raise TokverifyError(f"{name!r} is neither a severity nor an aspect; {suggest_name(name, FAIL_ON_NAMES)}")
+    if "none" not in names:
+        return tuple(names)
+    if len(names) > 1:
+        raise TokverifyError("`none` must be the only name; remove it or the others")
+    return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

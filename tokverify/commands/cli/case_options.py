@@ -17,7 +17,7 @@ from tokverify.commands.cli.parameters import Declared, either, option
 from tokverify.commands.cli.stream import write_text
 from tokverify.commands.project.configuration import ACCEPTED
 from tokverify.errors import TokverifyError
-from tokverify.report.tokenizer_difference import NOT_COMPARED, SEVERITIES
+from tokverify.report.tokenizer_difference import NOT_COMPARED, SEVERITIES, parse_fail_on
 from tokverify.system.output_file import check_writable
 
 
@@ -106,8 +106,6 @@ explain_option = click.option(
 
 
 def _parse_fail_on(_ctx: object, _param: object, values: Sequence[str]) -> tuple[str, ...] | None:
-    from tokverify.compare.fail_on import parse_fail_on
-
     try:
         return parse_fail_on(values) if values else None
     except TokverifyError as error:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tokverify.case import SHIPPED, SuiteSource, is_shipped
-from tokverify.compare.fail_on import parse_fail_on
 from tokverify.location import Location, Typed
+from tokverify.report.tokenizer_difference import parse_fail_on
 from tokverify.sources.stores.location import is_stored
 from tokverify.system.input_file import relative_path
 

@@ -21,11 +21,11 @@ from tokverify.commands.project.configuration_file import (
     project_table,
     repository_of,
 )
-from tokverify.compare.fail_on import parse_fail_on
 from tokverify.engine.build import parse_build
 from tokverify.errors import TokverifyError
 from tokverify.location import FromFile, Origin
 from tokverify.references import is_location
+from tokverify.report.tokenizer_difference import parse_fail_on
 from tokverify.sources.location import find_existing
 from tokverify.sources.stores.location import is_remote, is_stored
 from tokverify.system.input_file import relative_path
