@@ -162,12 +162,8 @@ def compare_cases(
 ) -> tuple[CaseResult, ...]:
     """Compare every case, without aligning the tokens where they differ, which takes longer than all the rest.
 
-    Args:
-        actual: The tokenizer under test.
-        expected: The reference; None to compare with what each case itself expects.
-        cases: The cases.
-        known: What the reference is known to answer. Pass the same one to compare several tokenizers with it.
-        decodes: Whether to compare what both sides decode the expected ids to, too.
+    Without `expected`, each case is compared with what it expects itself. To compare several tokenizers with one
+    reference, pass the same `known`: what it is known to answer.
     """
     cases = list(cases)
     sides = (side_of(actual), side_of(expected) if expected else expect_side(cases))

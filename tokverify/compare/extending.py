@@ -87,12 +87,7 @@ class Extensions:
     ) -> None:
         """Note how far back the tokens of a text change, if nothing has changed more.
 
-        Args:
-            name: The case.
-            pieces: The pieces of the text, and those of its extension.
-            encoded: The ids after each piece of the text.
-            kept: How many of its tokens stay.
-            mode: How it is encoded.
+        `kept` of the tokens of the text stay; its `pieces` include those of its extension.
         """
         text, added = "".join(pieces[: len(encoded)]), "".join(pieces[len(encoded) :])
         ids = list(encoded[-1][:kept])

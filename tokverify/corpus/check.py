@@ -74,12 +74,7 @@ class Checker(Protocol):
 class TokenizerChecker:
     """Compares the ids of two tokenizers.
 
-    Args:
-        actual: The tokenizer under test.
-        expected: The reference.
-        mode: The options to encode with, where both sides support them.
-        classify: Names the causes of a difference, given the ids of both sides.
-        limits: Explains differences by limits of llama.cpp; None if nothing does.
+    The options of `mode` are used where both sides support them; `classify` names the causes of a difference.
     """
 
     def __init__(

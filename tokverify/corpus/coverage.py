@@ -250,12 +250,7 @@ def add_coverage(left: Coverage, right: Coverage) -> Coverage:
 
 
 class CoverageRecorder:
-    """Records what occurs in documents.
-
-    Args:
-        tokenizer: The tokenizer whose ids are recorded.
-        place: What the rows of the documents count, as for `BranchRecorder`.
-    """
+    """Records what occurs in documents."""
 
     def __init__(self, tokenizer: Tokenizer, place: str) -> None:
         self._seen = np.zeros(tokenizer.vocab_size, np.uint8)

@@ -81,14 +81,7 @@ def group_witnesses(first: FirstPlaces) -> tuple[Witness, ...]:
 
 
 class WitnessRecorder:
-    """Records the excerpts of one file, whose documents must come in order.
-
-    Args:
-        encoder: The tokenizer whose tokens are to be covered.
-        path: The file.
-        place: What the rows of the documents count, as for `BranchRecorder`.
-        mode: The options with which documents are encoded.
-    """
+    """Records the excerpts of one file, whose documents must come in order."""
 
     def __init__(self, encoder: Encoder, path: str, place: str, mode: Mode) -> None:
         self._encoder = encoder

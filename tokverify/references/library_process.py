@@ -30,13 +30,7 @@ _SAVE: Operation[bool] = Operation("save", "paths", "saved", lambda value: value
 
 
 class LibraryTokenizer(DescribedTokenizer):
-    """A tokenizer that a library in another process encodes and decodes with, and that a tokenizer.json describes.
-
-    Args:
-        tokenizer: The tokenizer that the library of this process made from the tokenizer.json.
-        program: The other process.
-        options: As for `DescribedTokenizer`.
-    """
+    """A tokenizer that a library in another process encodes and decodes with, and that a tokenizer.json describes."""
 
     def __init__(self, tokenizer: Tokenizer, *, program: CommandTokenizer, **options: Any) -> None:  # noqa: ANN401 - of the base class
         special_ids = program.special_ids or options["special_ids"]
