@@ -1,4 +1,4 @@
-"""Generate the change that removes the tokens after the reference's last one, such as those of a fine-tuning script."""
+"""Generate the changes that remove the tokens after the reference's last one, and give their roles to others."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 
+from tokverify.compare.opened import Opened
+from tokverify.compare.role_name import suggest_id
 from tokverify.repair import cost
 from tokverify.repair.added_token_change import padding
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.evidence import Evidence
+from tokverify.repair.setting_change import assign_role, unassign_role
 from tokverify.repair.token_patch import name_tokens, types_of, without_padding
-from tokverify.repair.valid_role_change import valid_roles
-from tokverify.spec import TokenizerSpec, pieces_made_by
+from tokverify.spec import TokenizerSpec, TokenType, ids_of_type, pieces_made_by
 
 
 def extra_tokens(evidence: Evidence) -> Iterator[TokenizerChange]:
@@ -58,3 +60,24 @@ def _without(removed: Collection[str], merges: Sequence[str]) -> Sequence[str]:
     """Return the merges that form none of the removed tokens: a merge without a token splits a text into bytes."""
     kept = [merge for merge, piece in zip(merges, pieces_made_by(merges), strict=True) if piece not in removed]
     return merges if len(kept) == len(merges) else kept
+
+
+def valid_roles(spec: TokenizerSpec, facts: Opened) -> list[TokenizerChange]:
+    """Return one change for each role whose id is out of range; llama.cpp ignores such an id.
+
+    The role goes to the token that the reference declares or, if it declares none, that a name suggests.
+    """
+    return [_valid_role(spec, role, facts) for role, id in spec.special_ids.items() if id >= len(spec.tokens)]
+
+
+def _valid_role(spec: TokenizerSpec, role: str, facts: Opened) -> TokenizerChange:
+    is_declared = role in facts.special_ids or facts.gguf_spec is not None
+    id = facts.special_ids.get(role) if is_declared else _suggest_id(spec, role)
+    if id is None or id >= len(spec.tokens):
+        return unassign_role(role)
+    return assign_role(spec, role, id, confirmed=is_declared)
+
+
+def _suggest_id(spec: TokenizerSpec, role: str) -> int | None:
+    ids = {token: id for id, token in enumerate(spec.tokens)}
+    return suggest_id(role, ids, ids_of_type(types_of(spec), TokenType.CONTROL))

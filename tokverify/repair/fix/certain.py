@@ -13,9 +13,9 @@ from tokverify.engine.attribute import ORDINARY
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.special_text import BYTE_PIECE, ENDING_FIM_ROLES
 from tokverify.repair.change import TokenizerChange
+from tokverify.repair.extra_token_change import valid_roles
 from tokverify.repair.setting_change import assign_role, unassign_role
 from tokverify.repair.token_patch import TokenPatch, kind_of, patch_tokens, types_of
-from tokverify.repair.valid_role_change import valid_roles
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type
 from tokverify.text.wording import plural
 
