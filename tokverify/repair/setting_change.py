@@ -8,12 +8,14 @@ from functools import partial, reduce
 from typing import Any
 
 from tokverify.compare.contradiction import LOWERCASE
+from tokverify.compare.damage.lost_pattern import find_foreign_splits
 from tokverify.compare.inner_end import why_no_end
 from tokverify.compare.marker import read_template
 from tokverify.compare.repair import key_of, set_flag, set_special_id
 from tokverify.compare.repair import set_pre_tokenizer as pre_tokenizer_command
 from tokverify.compare.role_difference import both_end
 from tokverify.engine.build import known_since
+from tokverify.engine.deviation import Deviation
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Affixes, Settings
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
@@ -26,8 +28,8 @@ from tokverify.sources.gguf.values import FIELDS
 from tokverify.sources.huggingface.telling_name import with_telling_name
 from tokverify.spec import TokenizerSpec
 from tokverify.text.visible import visible_message
-from tokverify.text.wording import quote
-from tokverify.tokenizer import EndListing
+from tokverify.text.wording import list_tokens, quote
+from tokverify.tokenizer import EndListing, why_hidden
 
 AFFIX_FLAGS = ("add_bos", "add_eos")
 _COMMON = ("gpt-2", "llama-bpe", "qwen2", "tekken", "gpt-4o", "deepseek-v3", "default")
@@ -305,7 +307,25 @@ def pre_tokenizers(evidence: Evidence) -> Iterator[TokenizerChange]:
     architecture = evidence.spec.general.get("architecture")
     for name in _distinct_pre_tokenizers(old, declared, architecture, adds_bos=adds_bos):
         if old is None or not _acts_alike(PRE_TOKENIZERS[name], old, splits):
-            yield set_pre_tokenizer(name, evidence.spec, confirmed=name == declared)
+            yield _foreign_pattern(name, evidence) or set_pre_tokenizer(name, evidence.spec, confirmed=name == declared)
+
+
+def _foreign_pattern(name: str, evidence: Evidence) -> TokenizerChange | None:
+    """Return what a reference that shows only ids does if it splits texts in a way in which no text has many pieces."""
+    encoder, expected = evidence.encoder, evidence.facts.tokenizer
+    if encoder is None or expected is None or not why_hidden(expected) or not encoder.settings.family.is_bpe:
+        return None
+    new = PRE_TOKENIZERS[name]
+    lost = find_foreign_splits(encoder, new)
+    if not lost:
+        return None
+    return TokenizerChange(
+        kind="pre",
+        sentence=f"splitting texts like {name} (as the reference seems to do, which is at fault: that splits pieces"
+        f" which the model was trained with, such as {list_tokens(lost, encoder.settings.pieces)})",
+        cost=cost.RUNTIME,
+        deviation=Deviation(split_pre_tokens=splitter(new), ignore_merges=new.ignore_merges),
+    )
 
 
 def declared_pre_tokenizer(evidence: Evidence) -> Iterator[TokenizerChange]:

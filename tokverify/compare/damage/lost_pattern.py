@@ -9,10 +9,11 @@ from functools import lru_cache
 
 from tokverify.compare.damage.difference import LEAST, OPPOSED, damage_difference
 from tokverify.compare.opened import Opened
+from tokverify.engine.attribute import Attribute
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
-from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
+from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
 from tokverify.errors import answer_or
 from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import TokenizerDifference
@@ -206,6 +207,24 @@ def _split_pieces(pre: str, facts: Opened) -> tuple[list[int], int, int]:
     lost = [id for id, whole, kept in zip(texts, is_whole, is_kept, strict=True) if kept and not whole]
     gained = sum(whole and not kept for whole, kept in zip(is_whole, is_kept, strict=True))
     return lost, gained, len(texts)
+
+
+def find_foreign_splits(encoder: Encoder, other: PreTokenizer) -> list[int]:
+    """Return pieces of a model that another pre-tokenizer splits and its own does not, if that speaks for its own.
+
+    This is what `find_foreign_pattern` asks, for a reference that shows only ids, and so neither pattern nor pieces.
+    """
+    old = PRE_TOKENIZERS[encoder.settings.pre]
+    if old.byte_level != other.byte_level:
+        # The pieces stand for other texts.
+        return []
+    own, split, normal = splitter(old), splitter(other), Attribute.NORMAL.value
+    ids = (id for id in thin_out(range(encoder.vocab_size), _MOST) if encoder.settings.attributes[id] == normal)
+    texts = {id: text for id in ids if (text := from_utf8(encoder.token_bytes(id))) and _can_be_split(text)}
+    is_whole = {id: (len(own(text)) == 1, len(split(text)) == 1) for id, text in texts.items()}
+    lost = [id for id, found in is_whole.items() if found == (True, False)]
+    gained = sum(found == (False, True) for found in is_whole.values())
+    return lost if len(lost) >= max(LEAST, OPPOSED * gained) else []
 
 
 def _can_be_split(text: str) -> bool:
