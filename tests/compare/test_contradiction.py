@@ -182,6 +182,17 @@ def test_a_post_processor_with_a_stale_id_is_at_fault(tmp_path, kind):
     assert [each.origin for each in found] == [Origin.REFERENCE]
 
 
+def test_a_post_processor_with_an_id_beyond_the_vocabulary_is_at_fault(tmp_path):
+    """As of a tokenizer that was trained anew from another one, whose BOS is named by tokenizer_config.json."""
+    name = BPE.tokens[BOS]
+    stage = template_processing(name, None, BPE)
+    stage["special_tokens"] = {name: {"id": name, "ids": [128_000], "tokens": [name]}}
+    facts = reference(tmp_path, bpe_json(BPE, post_processor=stage), bos_token=name)
+    assert f'adds "{name}" with the id 128000, which has no token' in facts.contradictions[0].sentence
+    found = [each for each in verify(BPE, facts).differences if each.aspect is Aspect.AFFIXES]
+    assert [each.origin for each in found] == [Origin.REFERENCE]
+
+
 @pytest.mark.parametrize(
     "tokens",
     [

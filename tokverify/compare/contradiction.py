@@ -211,15 +211,24 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
         elif role == "bos" and flag is not False and not ids and text and _writes_bos(path, text):
             sentence = f"{_CONFIG} has bos_token {quote(text)}, and the chat template writes it, but {does}"
             yield Contradiction(role, sentence, is_done=True, text=text)
-        if text is not None and len(ids) == 1 and tokenizer.piece(ids[0]) != text:
-            found = list_tokens(ids, {ids[0]: tokenizer.piece(ids[0])})
-            sentence = f"{_CONFIG} has {role}_token {quote(text)}, but the tokenizer adds {found}"
-            yield Contradiction(role, sentence, is_done=False if is_foreign and flag is None else None)
-            if role in ROLES_BY_NAME.get(tokenizer.piece(ids[0]), ()) and role not in ROLES_BY_NAME.get(text, (role,)):
-                # Only the names say which of them is right.
-                yield Contradiction(f"{role} token", sentence, (*ids, tokenizer.special_ids.get(role, ids[0])))
-        else:
-            yield from _find_stale_id(tokenizer, role, ids)
+        yield from _compare_name(tokenizer, role, ids, text, is_done=False if is_foreign and flag is None else None)
+
+
+def _compare_name(
+    tokenizer: Tokenizer, role: str, ids: Sequence[int], text: str | None, *, is_done: bool | None
+) -> Iterator[Contradiction]:
+    """Compare the token that is added around a text with its id, or with the one that the configuration names."""
+    if stale := [*_find_stale_id(tokenizer, role, ids)]:
+        yield from stale
+    elif text is not None and len(ids) == 1 and tokenizer.piece(ids[0]) != text:
+        piece = tokenizer.piece(ids[0])
+        sentence = (
+            f"{_CONFIG} has {role}_token {quote(text)}, but the tokenizer adds {list_tokens(ids, {ids[0]: piece})}"
+        )
+        yield Contradiction(role, sentence, is_done=is_done)
+        if role in ROLES_BY_NAME.get(piece, ()) and role not in ROLES_BY_NAME.get(text, (role,)):
+            # Only the names say which of them is right.
+            yield Contradiction(f"{role} token", sentence, (*ids, tokenizer.special_ids.get(role, ids[0])))
 
 
 def _find_exchanged(tokenizer: Tokenizer, around: Sequence[Sequence[int]]) -> Iterator[Contradiction]:
@@ -260,7 +269,8 @@ def _find_stale_id(tokenizer: Tokenizer, role: str, ids: Sequence[int]) -> Itera
     for id in ids:
         names, piece = named.get(id, []), tokenizer.piece(id)
         if names and piece not in names and names[0] in pieces_of(tokenizer):
-            sentence = f"its post-processor adds {quote(names[0])} with the id {id}, which is {quote(piece)}"
+            is_other = f"is {quote(piece)}" if piece else "has no token"
+            sentence = f"its post-processor adds {quote(names[0])} with the id {id}, which {is_other}"
             yield Contradiction(role, sentence, is_done=True, text=names[0])
 
 
