@@ -35,3 +35,11 @@ def test_an_ordinary_token_is_no_matter_of_its_normalizer(tmp_path: Path, normal
     found = messages(tmp_path, TokenType.NORMAL, normalizer)
     assert not [each for each in found if "normalized in the reference" in each]
     assert [severity for each, severity in found.items() if "is an ordinary token in the model" in each] == [ERROR]
+
+
+def test_a_token_that_is_found_only_after_a_space_is_named(tmp_path: Path):
+    """As one that is added to Llama 2, whose normalizer puts a space before it."""
+    (found,) = (
+        each for each in messages(tmp_path, CONTROL, {"type": "Prepend", "prepend": "▁"}) if "normalized" in each
+    )
+    assert 'the reference does not find "<turn>" in "a<turn>", and llama.cpp does' in found

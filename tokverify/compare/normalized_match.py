@@ -1,12 +1,13 @@
-"""Find added tokens that the reference also matches in other forms of their texts, which GGUF cannot express.
+"""Find added tokens that the reference matches in other forms of their texts, or not as written: no GGUF file can.
 
 HuggingFace tokenizers looks for an added token with `normalized` in the normalized text, so a token that is added to an
-uncased model is matched in capitals, too. llama.cpp looks only for the text that the file stores.
+uncased model is matched in capitals, too; and one that is added to Llama 2, whose normalizer puts a space before it,
+only after a space. llama.cpp looks only for the text that the file stores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tokverify.compare.digest import make_difference
 from tokverify.errors import answer_or
@@ -19,30 +20,39 @@ CODE = "TV203"
 """The rule that reports the same."""
 _MOST = 500
 """At most this many tokens are tried."""
+_INSIDE = "a"
+"""What is before a token that does not follow a space."""
 
 
 def find_normalized_matches(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
-    """Yield the added tokens that only the reference finds in some form of their texts."""
+    """Yield the added tokens that only the reference finds in some form of their texts, and that it finds nowhere."""
     listed = expected.normalized_tokens() if isinstance(expected, NormalizedListing) else {}
+    # One that the model does not find even as it is written has another type, and is reported for that.
+    tried = {id: text for id, text in list(listed.items())[:_MOST] if _matches(actual, text, id)}
     forms: dict[int, str] = {}
-    for id, text in list(listed.items())[:_MOST]:
-        # One that the model does not find even as it is written has another type, and is reported for that.
-        if not _matches(actual, text, id):
-            continue
+    inside: dict[int, str] = {}
+    for id, text in tried.items():
         for form in dict.fromkeys([text.upper(), text.lower(), text.title()]):
             if _matches(expected, form, id) and not _matches(actual, form, id):
                 forms.setdefault(id, form)
+        if _matches(actual, _INSIDE + text, id) and not _matches(expected, _INSIDE + text, id):
+            inside[id] = _INSIDE + text
     if forms:
-        id, form = next(iter(forms.items()))
-        pieces = {each: expected.piece(each) for each in forms}
-        message = (
-            f"{plural(len(forms), 'token')} with normalized in the reference, which GGUF cannot express:"
-            f" {list_tokens(forms, pieces)}; the reference also finds {quote(pieces[id])} in {quote(form)}, and"
-            f" llama.cpp does not"
-        )
-        yield make_difference(
-            Aspect.TYPES, WARNING, message, list(forms), facts="normalized", origin=Origin.RUNTIME, code=CODE
-        )
+        yield _describe(forms, expected, "the reference also finds {} in {}, and llama.cpp does not")
+    if inside:
+        yield _describe(inside, expected, "the reference does not find {} in {}, and llama.cpp does")
+
+
+def _describe(found: Mapping[int, str], expected: Tokenizer, example: str) -> TokenizerDifference:
+    id, text = next(iter(found.items()))
+    pieces = {each: expected.piece(each) for each in found}
+    message = (
+        f"{plural(len(found), 'token')} with normalized in the reference, which GGUF cannot express:"
+        f" {list_tokens(found, pieces)}; {example.format(quote(pieces[id]), quote(text))}"
+    )
+    return make_difference(
+        Aspect.TYPES, WARNING, message, list(found), facts="normalized", origin=Origin.RUNTIME, code=CODE
+    )
 
 
 def _matches(tokenizer: Tokenizer, text: str, id: int) -> bool:
