@@ -140,6 +140,7 @@ def test_a_byte_level_vocabulary_without_its_stage_is_at_fault(tmp_path, pre_tok
     (found,) = (each for each in report.differences if each.aspect is Aspect.SPLITTING)
     assert found.origin is Origin.REFERENCE
     assert "its vocabulary is byte-level and its pre-tokenizer" in found.message
+    assert ("LlamaTokenizer" in found.message) is (pre_tokenizer is METASPACE)
     with pytest.raises(TokverifyError, match=r"not repaired: .*the reference is at fault"):
         fix_model(tmp_path / "model.gguf", None, tmp_path / "tokenizer.json", cases)
 

@@ -147,11 +147,11 @@ def _ids_returning(tokenizer: Tokenizer, texts: dict[int, str]) -> set[int]:
 
 def _explain_missing_stage(facts: Opened) -> str:
     stages = facts.document.pre_tokenizer if facts.document else ()
-    names = ", ".join(stage["type"] for stage in stages) or "nothing"
-    return (
-        f"its vocabulary is byte-level and its pre-tokenizer ({names}) is not, which is what transformers 5 saves if"
-        " tokenizer_config.json names LlamaTokenizer"
-    )
+    types = [stage["type"] for stage in stages]
+    message = f"its vocabulary is byte-level and its pre-tokenizer ({', '.join(types) or 'nothing'}) is not"
+    if "Metaspace" in types:
+        return f"{message}, which is what transformers 5 saves if tokenizer_config.json names LlamaTokenizer"
+    return f"{message}, as if it were converted from another format in part"
 
 
 def _explain_merges(lost: Sequence[int], actual: Tokenizer, facts: Opened) -> str:
