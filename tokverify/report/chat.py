@@ -325,8 +325,8 @@ CHAT_KINDS: Mapping[str, ChatKind] = {
     "turn-end": ChatKind(
         "No token after the assistant's turn ends the generation, so the model keeps generating.",
         ERROR,
-        "declare the token that ends a turn: gguf-new-metadata --special-token eot TOKEN MODEL FIXED; or, if the"
-        " template does not write one, correct the template",
+        "declare the token that ends a turn: gguf-new-metadata --special-token eot TOKEN MODEL FIXED; or, if no token"
+        " has the text with which the template ends it, use the template and the tokens of one and the same model",
     ),
     "generation-prompt": ChatKind(
         "The template writes the same with and without add_generation_prompt, and the answer does not come next; or the"
