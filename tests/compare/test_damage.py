@@ -3,7 +3,9 @@
 import html
 import json
 import math
+import re
 import struct
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
@@ -11,6 +13,7 @@ from pathlib import Path
 from string import ascii_letters, ascii_lowercase, digits, punctuation
 from types import SimpleNamespace
 from unicodedata import normalize
+from urllib.parse import quote
 
 import pytest
 import regex
@@ -45,7 +48,7 @@ from tokverify.compare.damage.lost_token import (
 )
 from tokverify.compare.damage.table import explain_misread_tokens, explain_rounded_scores
 from tokverify.compare.opened import Opened, OpenedReference
-from tokverify.engine.byte_level import to_byte_level
+from tokverify.engine.byte_level import from_byte_level, to_byte_level
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.references import open_reference
@@ -242,10 +245,16 @@ def test_tokens_in_surrogates_are_named():
         (lambda word: normalize("NFKC", word), "they were normalized with NFKC"),
         (html.escape, "they were escaped for HTML"),
         (lambda word: json.dumps(word)[1:-1], "they were escaped for JSON"),
+        (quote, "they were escaped for a URL"),
+        (lambda word: re.sub("([<>])", r"\\\1", word), "they were escaped for Markdown"),
+        (lambda word: word.replace("'", "’"), "quotes, dashes and dots became typographic"),
+        (lambda word: f'"{word}"', "they were quoted for CSV"),
+        (lambda word: f"{word}\t-8.4", "what follows each in its line was kept"),
+        (lambda word: b64encode(from_byte_level(word)).decode(), "they are in base64, as in a file of ranks"),
     ],
 )
 def test_a_damage_of_a_byte_level_vocabulary_is_named(read, reason: str):
-    words = [f"<Ġ{letter}ª>" for letter in ascii_lowercase]
+    words = [f"<Ġ{letter}'ª>" for letter in ascii_lowercase]
     right, wrong = (bpe_spec((), tokens=each) for each in (words, [read(word) for word in words]))
     # The model could be what was normalized or unescaped.
     blamed = explain_misread_tokens(right, Opened(Encoder(wrong)))
@@ -557,18 +566,27 @@ def test_a_sentencepiece_model_whose_markers_are_ordinary_pieces_is_at_fault(
     assert all("it has no control or user-defined pieces, although " in message for message in found)
 
 
-@pytest.mark.parametrize(("escapes", "expected"), [(1, 0), (0, 1)], ids=["written as ▁", "kept"])
-def test_a_sentencepiece_model_that_keeps_spaces_beside_its_own_pieces_is_at_fault(
-    escapes: int, expected: int, tmp_path
+@pytest.mark.parametrize(
+    ("trainer", "normalizer", "expected"),
+    [
+        ({}, {3: 0}, ""),
+        ({}, {3: 0, 5: 0}, "it does not write spaces as ▁, "),
+        ({24: 1}, {3: 1}, "it adds a space behind each text (treat_whitespace_as_suffix), "),
+    ],
+    ids=["before words", "kept", "behind words"],
+)
+def test_a_sentencepiece_model_that_writes_spaces_unlike_its_own_pieces_is_at_fault(
+    trainer: dict[int, int], normalizer: dict[int, int], expected: str, tmp_path
 ):
     scores = dict.fromkeys([*"▁ab", *(f"▁{first}{second}" for first, second in product("ab", repeat=2)), "▁a"], -1.0)
     scores |= {f"▁{word}": -1.0 for word in ("aab", "aba", "bba", "bab")}
     spec = unigram_spec(scores)
     pieces = [(piece, score, type) for piece, score, type in zip(spec.tokens, spec.scores, spec.types, strict=True)]
-    (tmp_path / "tokenizer.model").write_bytes(make_model(pieces, {3: UNIGRAM, 40: 2}, {3: 0, 5: escapes}))
+    (tmp_path / "tokenizer.model").write_bytes(make_model(pieces, {3: UNIGRAM, 40: 2, **trainer}, normalizer))
     reference = OpenedReference(open_reference(tmp_path / "tokenizer.model"))
     found = [each.message for each in find_lost_spaces(Encoder(spec), reference)]
-    assert (len(found), "does not write spaces as ▁" in "".join(found)) == (expected, bool(expected))
+    assert len(found) == bool(expected)
+    assert expected in "".join(found)
 
 
 def test_a_reference_without_the_stage_that_writes_spaces_is_at_fault(tmp_path):

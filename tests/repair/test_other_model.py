@@ -2,6 +2,7 @@
 
 import json
 import random
+from base64 import b64encode
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -14,6 +15,7 @@ from support.mutation_trial import intact
 from support.selection import thinned
 from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, spec_of, spm_spec
 from tokverify.compare.opened import Opened
+from tokverify.engine.byte_level import read_bytes
 from tokverify.engine.encoder import Encoder
 from tokverify.references.rwkv import RwkvTokenizer
 from tokverify.repair.other_model import doubt_reference, find_other_model
@@ -28,6 +30,10 @@ def made(name: str) -> TokenizerSpec:
 
 def shuffled(old: list[str]) -> list[str]:
     return random.Random(1).sample(old, len(old))  # noqa: S311 - an order, not a secret
+
+
+def in_base64(token: str) -> str:
+    return b64encode(read_bytes(token) or token.encode()).decode()
 
 
 @pytest.mark.parametrize(
@@ -54,7 +60,9 @@ def test_bytes_alone_show_whether_a_reference_belongs_to_another_model(name: str
     assert not is_of_other_model(moved, Opened(Bare(Encoder(right))))
 
 
-@pytest.mark.parametrize("fault", [tokens(shuffled), *map(respelled, [str.upper, "Ġ{}".format, "{}\r".format])])
+@pytest.mark.parametrize(
+    "fault", [tokens(shuffled), *map(respelled, [str.upper, "Ġ{}".format, "{}\r".format, "{}\t-8.4".format, in_base64])]
+)
 def test_a_fault_that_changes_all_tokens_does_not_make_another_model(fault):
     right = made("made-bpe")
     assert not is_of_other_model(fault(right), Opened(Encoder(right)))

@@ -133,11 +133,20 @@ def find_lost_spaces(actual: Encoder, facts: Opened) -> Iterator[TokenizerDiffer
     if facts.tokenizer is None or actual.settings.family.alphabet is not Alphabet.ESCAPED:
         return
     (ids,) = encode_plain(facts.tokenizer, [_SPACED])
-    if any(facts.pieces[id : id + 1] and facts.pieces[id].startswith(ESCAPED_SPACE) for id in ids or ()):
+    used = ["".join(facts.pieces[id : id + 1]) for id in ids or ()]
+    is_behind = bool(used) and used[-1].endswith(ESCAPED_SPACE)
+    if not is_behind and any(piece.startswith(ESCAPED_SPACE) for piece in used):
         # To look at every piece, and to encode many, takes long.
         return
     lost = [id for id, piece in enumerate(facts.pieces) if piece.startswith(ESCAPED_SPACE)]
     if len(lost) < max(LEAST, LEAST_SHARE * len(facts.pieces)):
+        return
+    if is_behind:
+        message = (
+            f"it adds a space behind each text (treat_whitespace_as_suffix), although {plural(len(lost), 'piece')} of"
+            f" it begin with {ESCAPED_SPACE}, such as {list_tokens(lost, facts.pieces)}"
+        )
+        yield damage_difference(message, lost)
         return
     # Each is doubled, as some references remove the space before the first word.
     texts = [2 * unescape_spaces(facts.pieces[id]) for id in thin_out(lost, _FEW)]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
+from base64 import b64decode
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from html import unescape
 from itertools import chain
 from math import frexp, isfinite, ldexp
+from urllib.parse import unquote
 
 from tokverify.compare.blame import ADVICE
 from tokverify.compare.damage.difference import LEAST
@@ -43,6 +46,10 @@ _MOST_DIGITS, _TOLERANCE = 4, 1e-4
 """Of scores; a float of 32 bits has seven digits, of which two or three are before the point."""
 _SHORT_FLOATS = {"float16": 11, "bfloat16": 8}
 """Name -> the bits of its mantissa; models are stored so, and a vocabulary that was made of one has such scores."""
+
+_PLAIN = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "…": "...", "–": "--", "—": "--"})
+_ESCAPED_MARK = re.compile(r"\\([!-/:-@\[-`{-~])")
+"""A punctuation mark in Markdown that shall have no effect."""
 
 
 def describe_damage(pairs: Sequence[tuple[str, str]]) -> str:
@@ -150,6 +157,25 @@ def _to_byte(character: str, encoding: str) -> bytes:
         return encode_leniently(character)
 
 
+def _unescape(text: str) -> str:
+    return text.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r")
+
+
+def _is_typographic(text: str, right: str) -> bool:
+    return text.translate(_PLAIN) == right.translate(_PLAIN)
+
+
+def _is_in_base64(text: str, right: str) -> bool:
+    try:
+        return b64decode(text, validate=True) in {read_bytes(right), encode_leniently(right)}
+    except ValueError:
+        return False
+
+
+def _is_undone(text: str, right: str, undo: Callable[[str], str]) -> bool:
+    return undo(text) == right
+
+
 def _has_surrogates(text: str, right: str) -> bool:
     """Whether a text is the right one in CESU-8, as Java writes it: in the bytes of two surrogates each."""
     units = memoryview(right.encode("utf-16", "surrogatepass")).cast("H")[1:]
@@ -176,16 +202,25 @@ _MISREADINGS: dict[str, Callable[[str, str], bool]] = {
 """What could not be done to the right text to get the other one, so that a reference shows it as well as a file."""
 
 
+_UNDONE: dict[str, Callable[[str], str]] = {
+    "they were escaped for HTML": unescape,
+    "they were escaped for a URL": unquote,
+    "they were escaped for Markdown": partial(_ESCAPED_MARK.sub, r"\1"),
+    "line breaks and tabs were escaped": _unescape,
+    "a line end was kept behind each": lambda text: text.rstrip("\r\n"),
+    "what follows each in its line was kept": lambda text: text.rpartition("\t")[0],
+    f"they had spaces instead of {SPELLED_SPACE}": lambda text: text.replace(" ", SPELLED_SPACE),
+    "they had no-break spaces instead of spaces": lambda text: text.replace("\xa0", " "),
+}
+"""What programs do to tokens, and how to undo it."""
 _DAMAGES: dict[str, Callable[[str, str], bool]] = {
     **_MISREADINGS,
-    "they were escaped for HTML": lambda text, right: unescape(text) == right,
+    **{reason: partial(_is_undone, undo=undo) for reason, undo in _UNDONE.items()},
     "they were normalized with NFKC": lambda text, right: unicodedata.normalize("NFKC", right) == text,
-    "a line end was kept behind each": lambda text, right: text.rstrip("\r\n") == right,
     "line ends were converted": lambda text, right: text.replace("\r\n", "\n") == right.replace("\r\n", "\n"),
-    f"they had spaces instead of {SPELLED_SPACE}": lambda text, right: text.replace(" ", SPELLED_SPACE) == right,
-    "line breaks and tabs were escaped": lambda text, right: (
-        text.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r") == right
-    ),
+    "they are in base64, as in a file of ranks": _is_in_base64,
+    "they were quoted for CSV": lambda text, right: text == '"' + right.replace('"', '""') + '"',
+    "quotes, dashes and dots became typographic": _is_typographic,
     "they were escaped for JSON": lambda text, right: text == json.dumps(right)[1:-1],
     "characters beyond U+FFFF were written as surrogates": _has_surrogates,
     "their bytes were mapped to characters twice": _were_bytes_mapped_twice,

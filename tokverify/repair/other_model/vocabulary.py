@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tokverify.compare.damage.table import describe_damage
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet
@@ -69,7 +70,7 @@ def is_of_other_model(spec: TokenizerSpec, facts: Opened) -> bool:
     distinct, others = set(ours), set(theirs)
     shared = len(distinct & others) / max(len(distinct), len(others))
     if shared < _SOME or not _agrees_with_itself(spec):
-        return shared < _SHARED
+        return shared < _SHARED and not _are_damaged(spec.tokens, facts.pieces)
     # Trainers of subwords do not number tokens by their texts, but programs write JSON with sorted keys.
     if shared >= _SHARED and _is_sorted(tokens) and not _is_sorted(reference):
         return False
@@ -79,6 +80,12 @@ def is_of_other_model(spec: TokenizerSpec, facts: Opened) -> bool:
     # A later version of a model adds tokens before the others, as those of Mistral do.
     added = max(len(distinct - others - fillers), len(others - distinct - fillers))
     return added > _ADDED * max(len(distinct), len(others))
+
+
+def _are_damaged(tokens: Sequence[str], reference: Sequence[str]) -> bool:
+    """Whether all tokens that differ became so in one known way."""
+    pairs = zip(tokens, reference, strict=False)
+    return bool(describe_damage([(text, right) for text, right in pairs if text != right]))
 
 
 def _is_sorted(tokens: Sequence[str]) -> bool:
