@@ -354,10 +354,15 @@ def set_pre_tokenizer(name: str, spec: TokenizerSpec, *, confirmed: bool) -> Tok
     """Return the change that names a pre-tokenizer instead of the one in `spec`."""
     since = known_since("pre_tokenizers").get(name, 0)
     needs = f", known to llama.cpp since b{since}" if since else ""
-    instead = f" instead of {visible_message(spec.pre)}" if spec.pre else ""
+
+    def describe(spec: TokenizerSpec) -> str:
+        instead = f" instead of {visible_message(spec.pre)}" if spec.pre else ""
+        return f"setting the pre-tokenizer to {name}{instead} (tokenizer.ggml.pre{needs})"
+
     return TokenizerChange(
         kind="pre",
-        sentence=f"setting the pre-tokenizer to {name}{instead} (tokenizer.ggml.pre{needs})",
+        sentence=describe(spec),
+        describe=describe,
         cost=cost.discount(cost.PRE_TOKENIZER, confirmed=confirmed),
         transform=partial(replace, pre=name),
         gguf_command=pre_tokenizer_command(name),

@@ -14,6 +14,7 @@ from tokverify.repair.budget import Budget
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.fix.measure import Measuring
 from tokverify.repair.fix.pruning import prune, set_types_once
+from tokverify.repair.setting_change import set_pre_tokenizer
 from tokverify.repair.token_patch import TokenPatch, describe_type, set_type
 from tokverify.sources.gguf.declaration import Declaration
 from tokverify.spec import TokenizerSpec, TokenType
@@ -84,3 +85,15 @@ def test_merges_are_described_without_the_parts_that_were_dropped():
     measuring = Measuring(Declaration(spec=wrong), "m", Opened(expected), CASES, Budget())
     (part,) = prune(measuring, wrong, [some, all_merges], expected)
     assert part.sentence == "using 4 merges (1 missing, 0 extra)"
+
+
+def test_a_part_names_the_pre_tokenizer_of_the_file_and_not_of_a_part_that_was_dropped():
+    wrong = replace(RIGHT, pre="qwen2")
+    expected = Bare(Encoder(replace(RIGHT, pre="llama-bpe")))
+    parts = [
+        set_pre_tokenizer("gpt-2", wrong, confirmed=False),
+        set_pre_tokenizer("llama-bpe", replace(wrong, pre="gpt-2"), confirmed=False),
+    ]
+    measuring = Measuring(Declaration(spec=wrong), "m", Opened(expected), CASES, Budget())
+    (kept,) = prune(measuring, wrong, parts, expected)
+    assert kept.sentence.startswith("setting the pre-tokenizer to llama-bpe instead of qwen2 ")
