@@ -8,7 +8,7 @@ tokenization_qwen2.py and tokenization_roberta.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from io import StringIO
@@ -152,14 +152,15 @@ def _make_bpe(path: Path, config: Mapping[str, Any], given: Supplement) -> Token
     return tokenizer
 
 
-def _require_tokens(path: Path, vocabulary: Mapping[str, int], merges: Iterable[tuple[str, str]]) -> None:
+def _require_tokens(path: Path, vocabulary: Mapping[str, int], merges: Collection[tuple[str, str]]) -> None:
     """Check that a vocabulary has the tokens of its merges."""
     unknown = [" ".join(pair) for pair in merges if not vocabulary.keys() >= {*pair, "".join(pair)}]
     if unknown:
+        has_more = any(" " in second for _, second in merges)
+        reason = "as if it had more than two columns" if has_more else "as if the two files were of different models"
         raise BrokenFileError(
             f"{path}: the merges.txt beside it has {plural(len(unknown), 'merge')} of tokens that it lacks, such as"
-            f" {', '.join(map(quote, unknown[:_SHOWN]))}, as if the two files were of different models; download both"
-            " again"
+            f" {', '.join(map(quote, unknown[:_SHOWN]))}, {reason}; download both again"
         )
 
 
