@@ -11,7 +11,7 @@ from support.bare_tokenizer import Bare, IdsOnly
 from support.faults.values import one_score
 from support.limits import added, write_json
 from support.made_vocabulary import unigram
-from support.mutation import padded
+from support.mutation import padded, swapped
 from support.rule_maker import bpe_json
 from support.selection import thinned
 from support.sentencepiece_maker import train_model
@@ -913,6 +913,25 @@ def test_nothing_is_repaired_with_ids_that_still_differ_in_nearly_all_texts(hide
     else:
         with pytest.raises(TokverifyError, match="shows only ids, and after the best repair they still differ"):
             make_plan(*arguments)
+
+
+class Doubling(IdsOnly):
+    """Returns the ids of a text with a line end twice, as no file does."""
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        ids = super().encode(text, add_special=add_special, parse_special=parse_special)
+        return ids * 2 if "\n" in text else ids
+
+
+def test_nothing_is_repaired_with_ids_if_nearly_all_differences_are_left():
+    words = [f"{one}{other}" for one in "abcdefghijklmno" for other in "abcdefghijklmno"]
+    texts = [f"{word}\n{word}" for word in words] + [f"{word} x" for word in words] + ["yz", "zy"]
+    cases = [Case(id=text, suite="made", text=text) for text in texts]
+    right = bpe_spec(["a b"])
+    wrong = swapped(("y", "z"))(right)
+    arguments = Path("model.gguf"), Declaration(spec=wrong), Opened(Doubling(Encoder(right))), cases
+    with pytest.raises(TokverifyError, match="differences are left, so that their cause is another one"):
+        make_plan(*arguments)
 
 
 def test_tokens_get_back_the_merges_that_were_taken_for_comments_and_no_other_type():

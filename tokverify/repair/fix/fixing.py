@@ -118,7 +118,7 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
     search.run()
     stopped_early = measuring.budget.is_spent and not search.measure.is_clean
     after = search.measure
-    if search.parts and (doubt := _doubt_ids(after, facts)):
+    if search.parts and (doubt := _doubt_ids(search.before, after, facts)):
         raise TokverifyError(f"{model}: not repaired: {doubt}")
     blame = search.candidates.blame(after)
     result = search.candidates.diagnosis
@@ -155,18 +155,26 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
     return Plan(measuring, search.before, after, diagnosis, change, values, repair, stopped_early, blame)
 
 
-def _doubt_ids(after: Measure, facts: Opened) -> str:
-    """Say that ids alone show another model, as nearly all texts still have other ids after a repair; empty if not.
+def _doubt_ids(before: Measure, after: Measure, facts: Opened) -> str:
+    """Say that ids alone show another cause, as a repair leaves nearly all texts or differences; empty if not.
 
     Among thousands of changes, some make a few texts match, whatever the two vocabularies are.
     """
     failing, total = sum(result.fails for result in after.results), len(after.results)
-    if facts.tokenizer is None or not why_hidden(facts.tokenizer) or total < _MANY or failing < NEARLY_ALL * total:
+    if facts.tokenizer is None or not why_hidden(facts.tokenizer) or total < _MANY:
         return ""
-    return (
-        f"the reference ({facts.name}) shows only ids, and after the best repair they still differ in {failing:,} of"
-        f" {total:,} texts, as those of another model do; name the right one with -r, or one that lists its tokens"
-    )
+    shows = f"the reference ({facts.name}) shows only ids, and after the best repair"
+    if failing >= NEARLY_ALL * total:
+        return (
+            f"{shows} they still differ in {failing:,} of {total:,} texts, as those of another model do; name the right"
+            " one with -r, or one that lists its tokens"
+        )
+    if before.total >= _MANY and after.total > NEARLY_ALL * before.total:
+        return (
+            f"{shows} {after.total:,} of {before.total:,} differences are left, so that their cause is another one;"
+            " name a reference with -r that lists its tokens"
+        )
+    return ""
 
 
 def _size_values(model: Path, declaration: Declaration, size: int) -> dict[str, Value | None]:
