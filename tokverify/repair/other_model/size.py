@@ -79,13 +79,14 @@ def lacks_reserved(spec: TokenizerSpec, facts: Opened) -> str:
     tokens, reference = (spec.tokens, tokens_of(facts)) if tokens_of(facts) else alike_lists(spec, facts)
     known = set(reference)
     ids = [id for id, token in enumerate(tokens) if token not in known and _is_reserved(token)]
-    while ids and ids[-1] == len(tokens) - 1:
+    end = len(tokens)
+    while ids and ids[-1] == end - 1:
         # Padding at the end moves no token.
-        tokens = tokens[: ids.pop()]
+        end = ids.pop()
     if len(ids) < _SEVERAL:
         return ""
     lost = set(ids)
-    kept = [token for id, token in enumerate(tokens) if id not in lost]
+    kept = [token for id, token in enumerate(tokens[:end]) if id not in lost]
     has_further = len(reference) >= len(kept) + _SEVERAL
     is_in_one_place = ids[-1] - ids[0] < len(ids)
     is_padding = is_in_one_place and any(PADDING.fullmatch(tokens[id].strip(MARKS)) for id in ids)
