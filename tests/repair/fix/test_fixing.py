@@ -923,15 +923,36 @@ class Doubling(IdsOnly):
         return ids * 2 if "\n" in text else ids
 
 
-def test_nothing_is_repaired_with_ids_if_nearly_all_differences_are_left():
+class WithoutLineEnds(IdsOnly):
+    """Removes line ends first."""
+
+    def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        return super().encode(text.replace("\n", ""), add_special=add_special, parse_special=parse_special)
+
+
+def plan_with_ids(wrong: TokenizerSpec, program: IdsOnly) -> Plan:
     words = [f"{one}{other}" for one in "abcdefghijklmno" for other in "abcdefghijklmno"]
     texts = [f"{word}\n{word}" for word in words] + [f"{word} x" for word in words] + ["yz", "zy"]
     cases = [Case(id=text, suite="made", text=text) for text in texts]
+    return make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(program), cases)
+
+
+def test_nothing_is_repaired_with_ids_if_nearly_all_differences_are_left():
     right = bpe_spec(["a b"])
-    wrong = swapped(("y", "z"))(right)
-    arguments = Path("model.gguf"), Declaration(spec=wrong), Opened(Doubling(Encoder(right))), cases
-    with pytest.raises(TokverifyError, match="differences are left, so that their cause is another one"):
-        make_plan(*arguments)
+    with pytest.raises(TokverifyError, match="differences are left, so something else causes them"):
+        plan_with_ids(swapped(("y", "z"))(right), Doubling(Encoder(right)))
+
+
+def test_a_repair_is_not_doubted_if_the_program_is_known_to_cause_the_rest():
+    right = bpe_spec(["a b"])
+    plan = plan_with_ids(swapped(("y", "z"))(right), WithoutLineEnds(Encoder(right)))
+    assert "swapping back" in plan.repair.sentence
+
+
+def test_a_repair_that_needs_no_reference_is_not_doubted_for_what_it_leaves():
+    right = bpe_spec(["a b"])
+    plan = plan_with_ids(replace(right, special_ids={"eos": 99_999}), Doubling(Encoder(right)))
+    assert "eos" in plan.repair.sentence.lower()
 
 
 def test_tokens_get_back_the_merges_that_were_taken_for_comments_and_no_other_type():

@@ -14,6 +14,7 @@ from tokverify.engine.requirement import describe_needs
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.repair.budget import ENCODINGS, Budget
 from tokverify.repair.change import TokenizerChange
+from tokverify.repair.fix.certain import certain_changes
 from tokverify.repair.fix.changed import changed_ids, type_ranges, unverified_ids
 from tokverify.repair.fix.measure import CASES, DECODING, Measure, Measuring, to_checks
 from tokverify.repair.fix.repair_search import RepairSearch
@@ -109,8 +110,8 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
 ) -> Plan:
     """Verify a file, and repair one fault after the other until none is left or nothing helps.
 
-    `encodings` limits how many texts a diagnosis may encode, approximately, unless the cases are diagnosed already. A
-    quick plan leaves out the texts of every token, and measures few candidates of a large vocabulary.
+    `encodings` limits how many texts a diagnosis may encode, approximately; `diagnosed` is the first, if it was made
+    already. A quick plan leaves out the texts of every token, and measures few candidates of a large vocabulary.
     """
     budget = Budget(_DIAGNOSES * encodings)
     measuring = Measuring(declaration, model.stem, facts, cases, budget, encoder=encoder, is_quick=is_quick)
@@ -118,7 +119,7 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
     search.run()
     stopped_early = measuring.budget.is_spent and not search.measure.is_clean
     after = search.measure
-    if search.parts and (doubt := _doubt_ids(search.before, after, facts)):
+    if search.parts and (doubt := _doubt_ids(declaration.spec, search, facts)):
         raise TokverifyError(f"{model}: not repaired: {doubt}")
     blame = search.candidates.blame(after)
     result = search.candidates.diagnosis
@@ -155,11 +156,12 @@ def make_plan(  # noqa: PLR0913 - the optional ones are keywords
     return Plan(measuring, search.before, after, diagnosis, change, values, repair, stopped_early, blame)
 
 
-def _doubt_ids(before: Measure, after: Measure, facts: Opened) -> str:
+def _doubt_ids(spec: TokenizerSpec, search: RepairSearch, facts: Opened) -> str:
     """Say that ids alone show another cause, as a repair leaves nearly all texts or differences; empty if not.
 
     Among thousands of changes, some make a few texts match, whatever the two vocabularies are.
     """
+    before, after = search.before, search.measure
     failing, total = sum(result.fails for result in after.results), len(after.results)
     if facts.tokenizer is None or not why_hidden(facts.tokenizer) or total < _MANY:
         return ""
@@ -169,12 +171,24 @@ def _doubt_ids(before: Measure, after: Measure, facts: Opened) -> str:
             f"{shows} they still differ in {failing:,} of {total:,} texts, as those of another model do; name the right"
             " one with -r, or one that lists its tokens"
         )
-    if before.total >= _MANY and after.total > NEARLY_ALL * before.total:
+    is_little = before.total >= _MANY and after.total > NEARLY_ALL * before.total
+    if is_little and not (_explains_all(search) or _is_certain(spec, search, facts)):
         return (
-            f"{shows} {after.total:,} of {before.total:,} differences are left, so that their cause is another one;"
-            " name a reference with -r that lists its tokens"
+            f"{shows} {after.total:,} of {before.total:,} differences are left, so something else causes them; name a"
+            " reference with -r that lists its tokens"
         )
     return ""
+
+
+def _explains_all(search: RepairSearch) -> bool:
+    """Whether the diagnosis explains all texts, be it with a part that GGUF cannot express."""
+    result = search.candidates.diagnosis
+    return result is not None and any(not each.unexplained for each in result.diagnosis.explanations[:1])
+
+
+def _is_certain(spec: TokenizerSpec, search: RepairSearch, facts: Opened) -> bool:
+    certain = {change.sentence for change in certain_changes(spec, search.before.encoder, facts)}
+    return all(part.sentence in certain for part in search.parts)
 
 
 def _size_values(model: Path, declaration: Declaration, size: int) -> dict[str, Value | None]:
