@@ -46,7 +46,7 @@ from tokverify.compare.damage.lost_token import (
     find_unmade_tokens,
     find_unordered_bytes,
 )
-from tokverify.compare.damage.table import explain_misread_tokens, explain_rounded_scores
+from tokverify.compare.damage.table import describe_damage, explain_misread_tokens, explain_rounded_scores
 from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.engine.byte_level import from_byte_level, to_byte_level
 from tokverify.engine.encoder import Encoder
@@ -236,6 +236,19 @@ def test_tokens_in_surrogates_are_named():
     report = verify_tokenizers(Encoder(wrong), Encoder(right), [])
     (found,) = (each for each in report.differences if each.aspect is Aspect.BYTES)
     assert found.message.endswith("; characters beyond U+FFFF were written as surrogates")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "reason"),
+    [
+        pytest.param([], "", id="none"),
+        pytest.param([('\\"', '"'), ("\\\\", "\\")], "they were escaped for JSON", id="not-markdown"),
+        pytest.param([('"', "“")], "typographic quotes, dashes and dots became plain", id="plain"),
+        pytest.param([("“", '"')], "quotes, dashes and dots became typographic", id="typographic"),
+    ],
+)
+def test_a_damage_is_told_from_similar_ones(pairs: list[tuple[str, str]], reason: str):
+    assert describe_damage(pairs) == reason
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ BASE = bpe_spec(["a b"], {"<turn>": CONTROL})
 TURN = BASE.tokens.index("<turn>")
 
 
-def messages(tmp_path: Path, type: int, normalizer: object) -> dict[str, object]:
+def messages(tmp_path: Path, type: int, normalizer: object, *, single_word: bool = False) -> dict[str, object]:
     """Return what a comparison says of a model with this type of the token, by message."""
-    listed = added(TURN, "<turn>", normalized=True)
+    listed = added(TURN, "<turn>", normalized=True, single_word=single_word)
     path = write_json(tmp_path / "tokenizer.json", {**bpe_document(BASE, [listed]), "normalizer": normalizer})
     model = replace(BASE, types=[*(BASE.types or ())[:TURN], type])
     return {each.message: each.severity for each in verify(model, path, ("ab",)).differences}
@@ -42,4 +42,9 @@ def test_a_token_that_is_found_only_after_a_space_is_named(tmp_path: Path):
     (found,) = (
         each for each in messages(tmp_path, CONTROL, {"type": "Prepend", "prepend": "▁"}) if "normalized" in each
     )
-    assert 'the reference does not find "<turn>" in "a<turn>", and llama.cpp does' in found
+    assert 'the reference does not find "<turn>" in ".<turn>", and llama.cpp does' in found
+
+
+def test_a_token_that_must_be_a_word_is_no_matter_of_its_normalizer(tmp_path: Path):
+    found = messages(tmp_path, CONTROL, {"type": "NFC"}, single_word=True)
+    assert not [each for each in found if "normalized in the reference" in each]

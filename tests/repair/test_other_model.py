@@ -61,7 +61,9 @@ def test_bytes_alone_show_whether_a_reference_belongs_to_another_model(name: str
 
 
 @pytest.mark.parametrize(
-    "fault", [tokens(shuffled), *map(respelled, [str.upper, "Ġ{}".format, "{}\r".format, "{}\t-8.4".format, in_base64])]
+    "fault",
+    [tokens(shuffled), *map(respelled, [str.upper, "Ġ{}".format, "{}\r".format, "{}\t-8.4".format, in_base64])],
+    ids=["shuffled", "capitals", "spaces", "line-ends", "vocab-lines", "base64"],
 )
 def test_a_fault_that_changes_all_tokens_does_not_make_another_model(fault):
     right = made("made-bpe")
@@ -596,14 +598,20 @@ def test_many_added_tokens_after_our_last_one_show_another_model_unless_somethin
 
 
 @pytest.mark.parametrize(
-    ("name", "rows", "expected"),
-    [("adapter_config.json", None, True), ("adapter_config.json", 500, False), ("config.json", None, False)],
-    ids=["adapter", "merged", "model"],
+    ("names", "rows", "expected"),
+    [
+        (["adapter_config.json"], None, True),
+        (["adapter_config.json"], 500, False),
+        (["config.json"], None, False),
+        (["adapter_config.json", "config.json"], None, False),
+    ],
+    ids=["adapter", "merged", "model", "both"],
 )
 def test_a_token_that_an_adapter_adds_is_not_missing_in_its_base_model(
-    name: str, rows: int | None, expected: bool, tmp_path: Path
+    names: list[str], rows: int | None, expected: bool, tmp_path: Path
 ):
-    (tmp_path / name).write_text("{}")
+    for name in names:
+        (tmp_path / name).write_text("{}")
     reference = Encoder(bpe_spec((), {"<|a|>": CONTROL, "<|b|>": CONTROL}))
     spec = bpe_spec((), {"<|a|>": CONTROL}, embedding_rows=rows)
     found = find_other_model(spec, Opened(reference, tmp_path / "tokenizer.json"))

@@ -45,7 +45,9 @@ def test_anything_else_is_text_or_not(head: bytes, kind: str):
         (b"GGUF\x03\0\x80\x00".decode(errors="replace").encode(), "replaced what is not UTF-8 by U+FFFD"),
         ("GGUF\x03\0\N{REPLACEMENT CHARACTER}".encode() + b"\x80", ""),
         (b"GGUF\x03\0" + b"\n" * 8, ""),
+        (b"GGUF\x03\0" + b"a" * 5000 + "\N{REPLACEMENT CHARACTER}".encode(), ""),
     ],
+    ids=["crlf", "one-lf-left", "replaced", "not-utf-8", "no-cr", "a-token"],
 )
 def test_a_binary_file_that_was_taken_for_text_is_recognized(head: bytes, reason: str):
     found = why_broken(head)

@@ -31,6 +31,7 @@ from tokverify.sources.config import (
     generation_end_ids,
     has_derived_ends,
     model_type,
+    only_embeds,
     read_config,
     read_special_tokens_map,
     token_text,
@@ -77,7 +78,10 @@ _AROUND = {
 }
 """Classes, without `Fast` -> what they add before and after each text, unless the configuration has other texts."""
 _NAMED = {"cls": "bos", "sep": "eos", "unk": "unk"}
-"""Roles that belong to a token with their name, or that of the other role; BOS, EOS and padding are often others."""
+"""Role -> the role under which `natural_id` finds its token: `[CLS]` is listed with BOS, and `[SEP]` with EOS.
+
+BOS, EOS and padding are left out, as models give these roles to tokens with other names.
+"""
 _ORDINARY = frozenset({TokenType.NORMAL, TokenType.UNDEFINED})
 _SPECIAL = {TokenType.CONTROL: True, TokenType.USER_DEFINED: False}
 
@@ -187,14 +191,16 @@ def _check_affixes(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) 
         return
     implied = class_of(path)
     named = _name_class(path, config, implied)
-    always = _added_by_class(config, implied) if named else {}
+    by_class = _added_by_class(config, implied)
+    always = by_class if named else {}
     obeys = _OBEYING.fullmatch(str(config.get("tokenizer_class"))) is not None
     named_roles = {token_text(config.get(f"{role}_token")) for role in ROLES}
     added_texts = [tokenizer.piece(id) for id in chain.from_iterable(around)]
     # If the configuration names none of several, the post-processor is another model's. One may be newer than it.
     is_foreign = len(added_texts) > 1 and all(text in ROLES_BY_NAME and text not in named_roles for text in added_texts)
     yield from _find_exchanged(tokenizer, around)
-    yield from _find_training_end(tokenizer, path, around[1], token_text(config.get("eos_token")))
+    if not by_class["eos"]:
+        yield from _find_training_end(tokenizer, path, around[1], token_text(config.get("eos_token")))
     for role, ids in zip(("bos", "eos"), around, strict=True):
         flag, text = config.get(f"add_{role}_token"), token_text(config.get(f"{role}_token"))
         does = f"the tokenizer adds {'one' if ids else 'none'}"
@@ -249,7 +255,7 @@ def _find_training_end(
 
     It is right in a model for embeddings.
     """
-    if len(after) != 1 or path.with_name("modules.json").is_file():
+    if len(after) != 1 or only_embeds(path):
         return
     text, markers = tokenizer.piece(after[0]), read_template(default_template(path))
     if text in markers.turn_ends or (text == eos and "eos_token" in markers.template):
@@ -389,16 +395,21 @@ def _check_roles(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) ->
 
 
 def _check_role_names(tokenizer: Tokenizer, config: Mapping[str, Any]) -> Iterator[Contradiction]:
+    """Find roles of tokens with the name of another role, although the vocabulary has one with the right name.
+
+    OPT gives all roles to `</s>`, which is no mistake.
+    """
     ids: dict[str, int] = {}
+    end = token_text(config.get("eos_token"))
     for role, name in _NAMED.items():
         text = token_text(config.get(f"{role}_token"))
-        if text is None or role in ROLES_BY_NAME.get(text, (role,)):
+        if text in {None, end} or role in ROLES_BY_NAME.get(text, (role,)):
             continue
         ids = ids or {piece: id for id, piece in enumerate(pieces_of(tokenizer))}
         named = natural_id(ids, name)
         if named is not None and text in ids:
             other = quote(tokenizer.piece(named))
-            sentence = f"{_CONFIG} has {role}_token {quote(text)}, but there is also a token {other}"
+            sentence = f"{_CONFIG} has {role}_token {quote(text)}, although the vocabulary has {other}"
             yield Contradiction(f"{role} token", sentence, (ids[text], named))
 
 

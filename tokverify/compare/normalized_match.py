@@ -1,8 +1,8 @@
-"""Find added tokens that the reference matches in other forms of their texts, or not as written: no GGUF file can.
+"""Find added tokens that the reference finds in other forms of their texts, or only after a space.
 
 HuggingFace tokenizers looks for an added token with `normalized` in the normalized text, so a token that is added to an
 uncased model is matched in capitals, too; and one that is added to Llama 2, whose normalizer puts a space before it,
-only after a space. llama.cpp looks only for the text that the file stores.
+only after a space. llama.cpp looks for the text that the file stores, and for no other.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ CODE = "TV203"
 """The rule that reports the same."""
 _MOST = 500
 """At most this many tokens are tried."""
-_INSIDE = "a"
-"""What is before a token that does not follow a space."""
+_BEFORE = "."
+"""What precedes a token that follows no space; no letter, beside which `single_word` would matter."""
 
 
 def find_normalized_matches(actual: Tokenizer, expected: Tokenizer) -> Iterator[TokenizerDifference]:
-    """Yield the added tokens that only the reference finds in some form of their texts, and that it finds nowhere."""
+    """Yield added tokens that only the reference finds in other forms, and those that it finds only after a space."""
     listed = expected.normalized_tokens() if isinstance(expected, NormalizedListing) else {}
     # One that the model does not find even as it is written has another type, and is reported for that.
     tried = {id: text for id, text in list(listed.items())[:_MOST] if _matches(actual, text, id)}
@@ -35,8 +35,8 @@ def find_normalized_matches(actual: Tokenizer, expected: Tokenizer) -> Iterator[
         for form in dict.fromkeys([text.upper(), text.lower(), text.title()]):
             if _matches(expected, form, id) and not _matches(actual, form, id):
                 forms.setdefault(id, form)
-        if _matches(actual, _INSIDE + text, id) and not _matches(expected, _INSIDE + text, id):
-            inside[id] = _INSIDE + text
+        if _matches(actual, _BEFORE + text, id) and not _matches(expected, _BEFORE + text, id):
+            inside[id] = _BEFORE + text
     if forms:
         yield _describe(forms, expected, "the reference also finds {} in {}, and llama.cpp does not")
     if inside:

@@ -47,7 +47,6 @@ _ATTRIBUTES = {
     TokenType.UNUSED: Attribute.UNUSED,
 }
 _NO_OPTIONS: Mapping[str, object] = {}
-"""The types of tokens that are not stored like the others."""
 
 
 class ProgramStream:

@@ -1,6 +1,7 @@
 """Explain a reference that declares nothing and changes texts before it encodes them, as a program can.
 
-It may lowercase them, or remove spaces around them. Then no file is at fault, and nothing else explains the ids.
+It may lowercase them, or remove spaces around them. No file makes llama.cpp do that, so this costs more than a change
+to the file.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 from tokverify.compare.limits.no_normalizer import FORMS
 from tokverify.engine.deviation import Deviation
+from tokverify.engine.families import find_family
 from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.evidence import Evidence
+from tokverify.tokenizer import why_hidden
 
 _SPACES = re.compile(" +")
 
@@ -38,14 +41,20 @@ REWRITES: Mapping[str, Callable[[str], str]] = {
     "normalizing texts with NFKC": FORMS["NFKC"],
 }
 """What programs do to texts."""
+_BY_FILE = frozenset({"lowercasing texts", "removing accents", "normalizing texts with NFKC"})
+"""What the file says of some models, so that it may be at fault."""
 
 
 def rewritten_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Change texts as the reference may do, if that changes all those whose ids differ."""
-    if evidence.facts.document or evidence.facts.spec:
+    expected, family = evidence.facts.tokenizer, find_family(evidence.spec.model)
+    # What declares how it encodes leaves nothing to guess.
+    if expected is None or family is None or evidence.facts.document or evidence.facts.spec:
         return
+    normalizes = family.uses_charsmap or "lowercase" in family.flags
+    excluded = _BY_FILE if normalizes and not why_hidden(expected) else ()
     for name, rewrite in REWRITES.items():
-        if all(rewrite(target.text) != target.text for target in evidence.targets):
+        if name not in excluded and all(rewrite(target.text) != target.text for target in evidence.targets):
             yield TokenizerChange(
                 kind="texts",
                 sentence=f"{name} first (as the reference seems to do)",

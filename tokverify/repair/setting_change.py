@@ -311,7 +311,7 @@ def pre_tokenizers(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 
 def _foreign_pattern(name: str, evidence: Evidence) -> TokenizerChange | None:
-    """Return what a reference that shows only ids does if it splits texts in a way in which no text has many pieces."""
+    """Return the change that blames a reference that shows only ids, if its pattern splits pieces of the model."""
     encoder, expected = evidence.encoder, evidence.facts.tokenizer
     if encoder is None or expected is None or not why_hidden(expected) or not encoder.settings.family.is_bpe:
         return None
@@ -321,8 +321,8 @@ def _foreign_pattern(name: str, evidence: Evidence) -> TokenizerChange | None:
         return None
     return TokenizerChange(
         kind="pre",
-        sentence=f"splitting texts like {name} (as the reference seems to do, which is at fault: that splits pieces"
-        f" which the model was trained with, such as {list_tokens(lost, encoder.settings.pieces)})",
+        sentence=f"splitting texts like {name} (as the reference seems to do, and is wrong: that splits pieces that the"
+        f" model was trained with, such as {list_tokens(lost, encoder.settings.pieces)})",
         cost=cost.RUNTIME,
         deviation=Deviation(split_pre_tokens=splitter(new), ignore_merges=new.ignore_merges),
     )

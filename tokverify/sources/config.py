@@ -29,6 +29,8 @@ GGUF_ROLES = ("bos", "eos", "unk", "sep", "pad", "mask")
 """The roles that both a GGUF file and a tokenizer_config.json can contain."""
 ROLES = (*GGUF_ROLES, "cls")
 
+_OF_EMBEDDERS = ("modules.json", "config_sentence_transformers.json")
+"""What sentence-transformers writes beside a model."""
 _ANY_CLASS = frozenset(["PreTrainedTokenizer", "TokenizersBackend"])
 """The classes that transformers names if it knows no other."""
 
@@ -90,6 +92,14 @@ def model_type(tokenizer_file: Path) -> str:
     """Return the `model_type` of the config.json next to a tokenizer, or an empty string; errors as `read_config`."""
     value = _read_beside(tokenizer_file, "config.json").get("model_type")
     return value if isinstance(value, str) else ""
+
+
+def only_embeds(tokenizer_file: Path) -> bool:
+    """Whether the files next to a tokenizer are those of a model that embeds texts; errors as `read_config`."""
+    names = _read_beside(tokenizer_file, "config.json").get("architectures")
+    # A model with a head is called such as Qwen3ForCausalLM, and one without, such as Qwen3Model.
+    has_no_head = isinstance(names, list) and bool(names) and not any("For" in str(name) for name in names)
+    return has_no_head or any(tokenizer_file.with_name(name).is_file() for name in _OF_EMBEDDERS)
 
 
 def embedding_count(tokenizer_file: Path) -> int | None:

@@ -9,6 +9,8 @@ _SOMETHING_ELSE = "something else"
 _LEAST = 8
 """So many line feeds of a binary file do not all follow a carriage return by chance."""
 
+_FIRST = 1 << 12
+"""In bytes; a token, which is U+FFFD itself in some vocabularies, comes later."""
 _AS_TEXT = "a program took it for text"
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
 
@@ -52,8 +54,8 @@ def why_broken(head: bytes) -> str:
     """Say what shows that a program took a binary file for text; empty if nothing does."""
     lines = head.count(b"\n")
     if lines >= _LEAST and head.count(b"\r\n") == lines:
-        return f"{_AS_TEXT} and changed its line ends, as git does without `*.gguf binary` in .gitattributes"
-    if _is_utf8(head) and _REPLACEMENT in head:
+        return f"{_AS_TEXT} and changed its line ends, as git does if .gitattributes lacks `*.gguf binary`"
+    if _is_utf8(head) and _REPLACEMENT in head[:_FIRST]:
         return f"{_AS_TEXT} and replaced what is not UTF-8 by U+FFFD"
     return ""
 

@@ -24,7 +24,7 @@ def added_token_flag_mismatch(subject: Subject) -> Iterator[Finding]:
         Collects the added tokens of the tokenizer.json with `lstrip`, `rstrip` or `single_word`. Texts in which the
         flag matters (whitespace on either side, letters on either side) are encoded on both sides; a difference is an
         error. A token with `normalized` that the reference also finds in another form of its text, such as capitals
-        in an uncased model, is a warning.
+        in an uncased model, or finds only after a space, as in Llama 2, is a warning.
 
     Why it is bad:
         GGUF has no key for these flags. llama.cpp applies `lstrip` and `rstrip` for a few models by name, and does not

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from tokverify.compare.damage.difference import LEAST, OPPOSED, damage_difference
@@ -25,6 +25,7 @@ from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import list_tokens
 from tokverify.texts.batch import FAILURES
+from tokverify.tokenizer import Tokenizer
 
 _WORDS, _SPANNING = 500, 0.001
 """Of so many pieces that begin with a space, a trainer that splits no text makes more than this share from several."""
@@ -145,7 +146,7 @@ def find_foreign_pattern(actual: Encoder, facts: Opened) -> Iterator[TokenizerDi
     if not actual.settings.family.is_bpe:
         return
     lost, gained, tried = _split_pieces(actual.settings.pre, facts)
-    if len(lost) >= max(LEAST, OPPOSED * gained):
+    if _speaks_against(lost, gained):
         message = (
             "its pre-tokenizer splits pieces that its own vocabulary has, such as"
             f" {list_tokens(lost, facts.pieces)}; of {tried:,}, it splits {len(lost):,} that"
@@ -193,38 +194,57 @@ def _split_pieces(pre: str, facts: Opened) -> tuple[list[int], int, int]:
         split = facts.split if document else None
     if split is None or reference is None:
         return [], 0, 0
-    own, added, token_bytes = splitter(PRE_TOKENIZERS[pre]), facts.added_tokens or {}, reference.token_bytes
-    sample = [id for id in thin_out(range(reference.vocab_size), _MOST) if id not in added]
+    own, added = splitter(PRE_TOKENIZERS[pre]), facts.added_tokens or {}
     try:
         if all(own(text) == split(text) for text in probe_texts()):
             return [], 0, 0
-        texts = {id: text for id in sample if (text := from_utf8(token_bytes(id))) and _can_be_split(text)}
+        texts = _texts_to_split(reference, (id for id in range(reference.vocab_size) if id not in added))
         words = split_all(document, texts.values()) if document else map(split, texts.values())
-        is_whole = [len(each) == 1 for each in words]
-        is_kept = [len(own(text)) == 1 for text in texts.values()]
+        lost, gained = _compare_splits(texts, map(own, texts.values()), words)
     except FAILURES:
         return [], 0, 0
-    lost = [id for id, whole, kept in zip(texts, is_whole, is_kept, strict=True) if kept and not whole]
-    gained = sum(whole and not kept for whole, kept in zip(is_whole, is_kept, strict=True))
     return lost, gained, len(texts)
 
 
 def find_foreign_splits(encoder: Encoder, other: PreTokenizer) -> list[int]:
-    """Return pieces of a model that another pre-tokenizer splits and its own does not, if that speaks for its own.
+    """Return pieces that `other` splits and the model's own pre-tokenizer keeps, if they far outnumber the opposite.
 
     This is what `find_foreign_pattern` asks, for a reference that shows only ids, and so neither pattern nor pieces.
     """
-    old = PRE_TOKENIZERS[encoder.settings.pre]
-    if old.byte_level != other.byte_level:
+    if PRE_TOKENIZERS[encoder.settings.pre].byte_level != other.byte_level:
         # The pieces stand for other texts.
         return []
-    own, split, normal = splitter(old), splitter(other), Attribute.NORMAL.value
-    ids = (id for id in thin_out(range(encoder.vocab_size), _MOST) if encoder.settings.attributes[id] == normal)
-    texts = {id: text for id in ids if (text := from_utf8(encoder.token_bytes(id))) and _can_be_split(text)}
-    is_whole = {id: (len(own(text)) == 1, len(split(text)) == 1) for id, text in texts.items()}
-    lost = [id for id, found in is_whole.items() if found == (True, False)]
-    gained = sum(found == (False, True) for found in is_whole.values())
-    return lost if len(lost) >= max(LEAST, OPPOSED * gained) else []
+    texts, kept = _own_splits(encoder)
+    lost, gained = _compare_splits(texts, kept, map(splitter(other), texts.values()))
+    return lost if _speaks_against(lost, gained) else []
+
+
+# The patterns of many models are tried one after the other.
+@lru_cache(maxsize=1)
+def _own_splits(encoder: Encoder) -> tuple[dict[int, str], list[list[str]]]:
+    attributes, normal = encoder.settings.attributes, Attribute.NORMAL.value
+    texts = _texts_to_split(encoder, (id for id in range(encoder.vocab_size) if attributes[id] == normal))
+    return texts, list(map(splitter(PRE_TOKENIZERS[encoder.settings.pre]), texts.values()))
+
+
+def _texts_to_split(tokenizer: Tokenizer, ids: Iterable[int]) -> dict[int, str]:
+    """Return the texts of an even sample of tokens, by id, of which a pattern can split some."""
+    texts = {id: from_utf8(tokenizer.token_bytes(id)) for id in thin_out([*ids], _MOST)}
+    return {id: text for id, text in texts.items() if text and _can_be_split(text)}
+
+
+def _compare_splits(
+    ids: Iterable[int], own: Iterable[Sequence[str]], other: Iterable[Sequence[str]]
+) -> tuple[list[int], int]:
+    """Return which texts only the other pattern splits, and how many only the own one does."""
+    is_whole = [(len(ours) == 1, len(theirs) == 1) for ours, theirs in zip(own, other, strict=True)]
+    lost = [id for id, found in zip(ids, is_whole, strict=True) if found == (True, False)]
+    return lost, is_whole.count((False, True))
+
+
+def _speaks_against(lost: Sequence[int], gained: int) -> bool:
+    """Whether pieces that only the other pattern splits show that they were trained with the own one."""
+    return len(lost) >= max(LEAST, OPPOSED * gained)
 
 
 def _can_be_split(text: str) -> bool:

@@ -55,7 +55,7 @@ _ESCAPED_MARK = re.compile(r"\\([!-/:-@\[-`{-~])")
 def describe_damage(pairs: Sequence[tuple[str, str]]) -> str:
     """Say what a program did to all of some texts, each of which comes before the right one; empty if nobody knows."""
     # An empty text shows nothing, and equal ones can stand for other bytes.
-    if not all(text and right and text != right for text, right in pairs):
+    if not pairs or not all(text and right and text != right for text, right in pairs):
         return ""
     return next((reason for reason, is_done in _DAMAGES.items() if all(is_done(*pair) for pair in pairs)), "")
 
@@ -161,10 +161,6 @@ def _unescape(text: str) -> str:
     return text.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r")
 
 
-def _is_typographic(text: str, right: str) -> bool:
-    return text.translate(_PLAIN) == right.translate(_PLAIN)
-
-
 def _is_in_base64(text: str, right: str) -> bool:
     try:
         return b64decode(text, validate=True) in {read_bytes(right), encode_leniently(right)}
@@ -206,22 +202,24 @@ _UNDONE: dict[str, Callable[[str], str]] = {
     "they were escaped for HTML": unescape,
     "they were escaped for a URL": unquote,
     "they were escaped for Markdown": partial(_ESCAPED_MARK.sub, r"\1"),
-    "line breaks and tabs were escaped": _unescape,
     "a line end was kept behind each": lambda text: text.rstrip("\r\n"),
     "what follows each in its line was kept": lambda text: text.rpartition("\t")[0],
     f"they had spaces instead of {SPELLED_SPACE}": lambda text: text.replace(" ", SPELLED_SPACE),
     "they had no-break spaces instead of spaces": lambda text: text.replace("\xa0", " "),
+    "quotes, dashes and dots became typographic": lambda text: text.translate(_PLAIN),
 }
 """What programs do to tokens, and how to undo it."""
 _DAMAGES: dict[str, Callable[[str, str], bool]] = {
     **_MISREADINGS,
+    "line breaks and tabs were escaped": lambda text, right: _unescape(text) == right,
+    # Undoing what Markdown needs would undo this, too.
+    "they were escaped for JSON": lambda text, right: text == json.dumps(right)[1:-1],
     **{reason: partial(_is_undone, undo=undo) for reason, undo in _UNDONE.items()},
     "they were normalized with NFKC": lambda text, right: unicodedata.normalize("NFKC", right) == text,
     "line ends were converted": lambda text, right: text.replace("\r\n", "\n") == right.replace("\r\n", "\n"),
     "they are in base64, as in a file of ranks": _is_in_base64,
     "they were quoted for CSV": lambda text, right: text == '"' + right.replace('"', '""') + '"',
-    "quotes, dashes and dots became typographic": _is_typographic,
-    "they were escaped for JSON": lambda text, right: text == json.dumps(right)[1:-1],
+    "typographic quotes, dashes and dots became plain": lambda text, right: text == right.translate(_PLAIN),
     "characters beyond U+FFFF were written as surrogates": _has_surrogates,
     "their bytes were mapped to characters twice": _were_bytes_mapped_twice,
     "they were written in lowercase": lambda text, right: text == right.lower(),

@@ -61,9 +61,10 @@ def compare_versions(  # noqa: PLR0913 - the optional ones are keywords
     uses: Sequence[Use] = (),
     on_fuzz: Callable[[FuzzProgress], None] = lambda _: None,
 ) -> ChangeReport:
-    """Compare two versions of a tokenizer; the options are those of `diff_tokenizers`.
+    """Compare two versions of a tokenizer; the options are those of `diff_tokenizers`, except for two.
 
-    The ids that `cases` expect from particular tokenizers are ignored.
+    `plan` says what to fuzz (None: nothing), and `corpus` has lines of real text. The ids that `cases` expect from
+    particular tokenizers are ignored.
     """
     texts = [replace(case, expect={}) for case in cases]
 

@@ -30,8 +30,8 @@ _SEVERAL = 8
 """So many are none, either, if BOS or EOS has another name, or if they are holes between others."""
 _FEW = 3
 """So many added tokens are those of a fine-tuned model; scripts add padding, roles, or two markers of turns."""
-_ADAPTER = "adapter_config.json"
-"""What PEFT writes beside the tokenizer of an adapter."""
+_ADAPTER, _MODEL = "adapter_config.json", "config.json"
+"""What PEFT writes beside the tokenizer of an adapter, and what is beside that of a model."""
 _PAIR = 2
 """So many are enough if the chat template is another one, too: a fault does not change both."""
 
@@ -179,12 +179,13 @@ def has_more_at_end(spec: TokenizerSpec, facts: Opened) -> str:
 def extends_base(spec: TokenizerSpec, facts: Opened) -> str:
     """Find added tokens after the last one here that an adapter needs, beside whose tokenizer its configuration is.
 
-    The file may be that of the model to which the adapter is added. If it was merged into that, the directory of the
-    result has no such configuration, and the model has more embeddings.
+    The file may be that of the model to which the adapter is added. If it was merged into that, the model has more
+    embeddings. Some repositories, such as Granite Speech, hold a whole model beside an adapter.
     """
     size, reference = len(spec.tokens), tokens_of(facts)
     added = [id for id in range(size, len(reference)) if not is_filler(reference[id])]
-    is_adapter = facts.place is not None and facts.place.with_name(_ADAPTER).is_file()
+    place = facts.place
+    is_adapter = place is not None and place.with_name(_ADAPTER).is_file() and not place.with_name(_MODEL).is_file()
     if not added or not is_adapter or spec.embedding_rows not in {None, size}:
         return ""
     return f"{_describe_more(added, facts)}, and is that of an adapter ({_ADAPTER}), whose base model may lack them"

@@ -154,13 +154,13 @@ def _make_bpe(path: Path, config: Mapping[str, Any], given: Supplement) -> Token
 
 def _require_tokens(path: Path, vocabulary: Mapping[str, int], merges: Collection[tuple[str, str]]) -> None:
     """Check that a vocabulary has the tokens of its merges."""
-    unknown = [" ".join(pair) for pair in merges if not vocabulary.keys() >= {*pair, "".join(pair)}]
+    unknown = [pair for pair in merges if not vocabulary.keys() >= {*pair, "".join(pair)}]
     if unknown:
-        has_more = any(" " in second for _, second in merges)
+        has_more = any(" " in second for _, second in unknown)
         reason = "as if it had more than two columns" if has_more else "as if the two files were of different models"
         raise BrokenFileError(
             f"{path}: the merges.txt beside it has {plural(len(unknown), 'merge')} of tokens that it lacks, such as"
-            f" {', '.join(map(quote, unknown[:_SHOWN]))}, {reason}; download both again"
+            f" {', '.join(quote(' '.join(pair)) for pair in unknown[:_SHOWN])}, {reason}; download both again"
         )
 
 

@@ -41,7 +41,10 @@ _REQUIRING_SAME_MODEL = frozenset({"types", "scores", "merges"})
 def compare_parts(
     old: Version, new: Version, vocabulary: VocabularyDifference | None
 ) -> tuple[tuple[Part, ...], tuple[str, ...]]:
-    """Return the parts that changed, and sentences that say what could not be compared."""
+    """Return the parts that changed, and sentences that say what could not be compared.
+
+    subtle: `vocabulary` compares the new version with the old one, in this order.
+    """
     if vocabulary is None:
         return (), tuple(_describe_hidden(old, new))
     has_specs = bool(old.spec and new.spec)
