@@ -69,6 +69,10 @@ class DeviatingEncoder(Encoder):
         ids = super().encode(text, add_special=add_special and not around, parse_special=parse_special)
         if around:
             ids = [*around[0], *ids, *around[1]]
+        if self._deviation.cut:
+            most, after = self._deviation.cut
+            end = len(ids) - (after if add_special else 0)
+            ids = ids if len(ids) <= most else [*ids[: most - len(ids) + end], *ids[end:]]
         return ids if self._deviation.fuse_unknown is None else self._replace_bytes(ids)
 
     def token_bytes(self, id: int) -> bytes:

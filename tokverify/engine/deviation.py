@@ -15,13 +15,13 @@ from tokverify.spec import AddedToken, TokenizerSpec, TokenType, ids_of_type
 _SINGLE = (
     "rewrite", "split_pre_tokens", "flags", "leftmost", "byte_fallback", "split_words", "longest_word", "plain_marker",
     "ignore_merges", "fuse_unknown", "join_words", "prefix", "user_defined_inside", "single_precision", "around",
-    "scores", "ignore_charsmap", "keep_spaces", "missing", "keeps_marker", "merge_ranks", "normalized_tokens",
+    "scores", "ignore_charsmap", "keep_spaces", "missing", "keeps_marker", "merge_ranks", "normalized_tokens", "cut",
 )  # fmt: skip
 """The fields that cannot be combined; the later deviation takes precedence."""
 
 _BESIDE_MODEL = (
     "normalizers", "specials", "texts", "decoded", "flags", "leftmost", "prefix", "normalized_tokens", "rewrite",
-    "around", "join_words",
+    "around", "join_words", "cut",
 )  # fmt: skip
 """The fields that do not concern the model."""
 
@@ -98,6 +98,8 @@ class Deviation:
     """What pieces are, by id, where that is not what llama.cpp reads."""
     around: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     """The ids that are added before and after a text."""
+    cut: tuple[int, int] | None = None
+    """How many ids are returned at most, and how many of them are those after a text, if any are added."""
     texts: Mapping[int, str] = field(default_factory=dict)
     """The texts for which added tokens are looked, by id, where they are not what the file stores or it has none."""
     decoded: Mapping[int, bytes] = field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""Explain a reference that declares nothing and changes texts before it encodes them, as a program can.
+"""Explain a reference that declares nothing and does more than encode texts, as a program can.
 
-It may lowercase them, or remove spaces around them. No file makes llama.cpp do that, so this costs more than a change
-to the file.
+It may lowercase them, remove spaces around them, or cut ids off. No file makes llama.cpp do that, so this costs more
+than a change to the file.
 """
 
 from __future__ import annotations
@@ -61,3 +61,18 @@ def rewritten_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
                 cost=cost.RUNTIME,
                 deviation=Deviation(rewrite=rewrite),
             )
+
+
+def cut_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Return as many ids as the reference does if it returns equally many for all texts whose ids differ."""
+    sizes = {len(target.expected) for target in evidence.targets}
+    if evidence.facts.document or evidence.facts.spec or len(sizes) != 1:
+        return
+    (size,) = sizes
+    for after, what in ((0, f"the first {size} ids"), (1, f"{size} ids, of which the last one ends the text")):
+        yield TokenizerChange(
+            kind="length",
+            sentence=f"returning only {what} (as the reference seems to do)",
+            cost=cost.RUNTIME,
+            deviation=Deviation(cut=(size, after)),
+        )
