@@ -53,6 +53,13 @@ def typed(spec: TokenizerSpec, old: int, new: int) -> TokenizerSpec:
     return replace(spec, types=[new if type == old else type for type in spec.types])
 
 
+def test_a_special_token_of_the_reference_does_not_become_an_ordinary_one_with_the_same_bytes():
+    wrong = replace(SPM, types=[type if type == CONTROL else 0 for type in SPM.types])
+    made = found(wrong, SPM).changes[0].transform(wrong)
+    assert made.types[0] != NORMAL
+    assert made.types[261] == NORMAL
+
+
 @pytest.mark.parametrize(
     ("right", "wrong", "sentence", "count"),
     [

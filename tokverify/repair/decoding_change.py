@@ -17,7 +17,7 @@ from tokverify.repair.evidence import DecodingEvidence
 from tokverify.repair.setting_change import COMMON_FIRST, set_pre_tokenizer
 from tokverify.repair.spelling import spell_token
 from tokverify.repair.token_patch import Patches, TokenPatch, name_tokens, patch_tokens, set_type
-from tokverify.spec import TokenizerSpec, TokenType
+from tokverify.spec import SPECIAL_TYPES, TokenizerSpec, TokenType, ids_of_type
 from tokverify.text.wording import quote
 
 _TYPES = (TokenType.BYTE, TokenType.NORMAL)
@@ -56,12 +56,16 @@ def pre_tokenizers(evidence: DecodingEvidence) -> Iterator[TokenizerChange]:
 
 
 def _retype(evidence: DecodingEvidence, attribute: int, type: TokenType) -> Patches:
-    """Return patches for the tokens of an attribute that represent the reference's bytes only with another type."""
+    """Return patches for the tokens of an attribute that represent the reference's bytes only with another type.
+
+    Not for special tokens of the reference: ordinary ones decode to the same bytes.
+    """
     settings, expected_bytes = evidence.encoder.settings, evidence.facts.token_bytes
+    special = set(ids_of_type(evidence.facts.types or (), *SPECIAL_TYPES))
     patches: dict[int, TokenPatch] = {}
     for id, piece in enumerate(settings.pieces[: len(expected_bytes)]):
         differs = settings.attributes[id] == attribute and evidence.encoder.token_bytes(id) != expected_bytes[id]
-        if differs and _type_for(expected_bytes[id], piece, settings) is type:
+        if differs and id not in special and _type_for(expected_bytes[id], piece, settings) is type:
             patches[id] = TokenPatch(type=type)
     return patches
 
