@@ -222,6 +222,13 @@ def test_nothing_is_tried_if_the_order_of_the_ids_is_already_followed(spec):
     ]
 
 
+def test_merges_are_not_taken_for_those_that_the_ids_imply_if_others_of_the_same_tokens_were_kept():
+    right = bpe_spec(["a b", "b c", "ab c"])
+    wrong = replace(right, merges=["a b", "b c", "a bc"])
+    change, *_ = convention_change.merges(Evidence(wrong, None, Opened(Bare(Encoder(right))), ()))
+    assert change.transform(wrong) == right
+
+
 @pytest.mark.parametrize("name", ["gpt-2", "mpt"])
 def test_the_order_of_real_tokens_implies_their_merges(spec_of, name):
     spec = spec_of(name)

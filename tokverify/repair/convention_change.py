@@ -20,12 +20,15 @@ from tokverify.repair.evidence import Evidence
 from tokverify.repair.probe.convention import all_splits, byte_level_merges, read_charsmaps
 from tokverify.repair.token_patch import kind_of, types_of
 from tokverify.spec import TokenizerSpec, TokenType, pieces_made_by
+from tokverify.text.sequence import thin_out
 from tokverify.text.utf8 import from_utf8
 from tokverify.text.wording import plural
 from tokverify.texts.batch import Queries
 from tokverify.texts.token_text import is_filler
 from tokverify.texts.unmade_token import lost_merges
 
+_SAMPLE = 1_000
+"""So many tokens show whether merges make them."""
 _MOST_WORK = 20_000_000
 """The limit for the sum of the squared lengths of all tokens, which determines the time; twice that of Gemma 4."""
 
@@ -97,10 +100,17 @@ def _apply_merges(piece: str, ranks: Mapping[str, int]) -> list[str]:
 
 
 def _follow_ids(spec: TokenizerSpec, merges: Sequence[str]) -> bool:
-    """Whether merges produce each token once, in the order of the ids, so that they are those that the ids imply."""
+    """Whether merges produce each token once, in the order of the ids, so that they are those that the ids imply.
+
+    If another of its merges was kept, a token is not made of its own text.
+    """
     if not all(" " in merge for merge in merges):
         return False
-    return pieces_made_by(merges) == [piece for _, piece in _normal_tokens(spec) if len(piece) > 1]
+    pieces = [piece for _, piece in _normal_tokens(spec) if len(piece) > 1]
+    if pieces_made_by(merges) != pieces:
+        return False
+    ranks = {merge: rank for rank, merge in enumerate(merges)}
+    return all(_apply_merges(piece, ranks) == [piece] for piece in thin_out(pieces, _SAMPLE))
 
 
 def _normal_tokens(spec: TokenizerSpec) -> Iterator[tuple[int, str]]:
