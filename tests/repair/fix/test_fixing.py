@@ -678,6 +678,12 @@ def test_byte_tokens_are_typed_after_another_change():
     assert change.transform(other).types == typed(SPM, "new word", NORMAL).types
 
 
+def test_tokens_without_a_type_are_ordinary_if_the_reference_shows_no_types():
+    wrong = replace(SPM, types=[TokenType.UNDEFINED.value if type == NORMAL else type for type in SPM.types])
+    (change,) = certain_changes(wrong, None, Opened(None))
+    assert change.transform(wrong).types == SPM.types
+
+
 def test_byte_tokens_and_ordinary_ones_with_each_other_s_type_are_typed():
     other = {NORMAL: BYTE, BYTE: NORMAL}
     wrong = replace(SPM, types=[other.get(type, type) for type in SPM.types])

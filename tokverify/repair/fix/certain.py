@@ -27,12 +27,22 @@ def certain_changes(spec: TokenizerSpec, encoder: Encoder | None, facts: Opened)
     """Yield the repairs of faults that show in the file itself."""
     if roles := valid_roles(spec, facts):
         yield reduce(TokenizerChange.then, roles)
+    if facts.types is None:
+        yield from _missing_types(spec)
     yield from _byte_tokens(spec)
     if encoder is not None:
         yield from _ordinary_end(encoder, facts)
         yield from _other_ordinary_ends(encoder, facts)
         yield from _inner_ends(encoder, facts)
         yield from _turn_end(encoder)
+
+
+def _missing_types(spec: TokenizerSpec) -> Iterator[TokenizerChange]:
+    """Type tokens NORMAL whose type is none that exists, as most tokens are; the search finds out about the others."""
+    ids = ids_of_type(types_of(spec), TokenType.UNDEFINED)
+    if ids:
+        sentence = f"setting the type of {plural(len(ids), 'token')} to NORMAL"
+        yield patch_tokens({id: TokenPatch(type=TokenType.NORMAL.value) for id in ids}, "types", sentence, _COST)
 
 
 def _byte_tokens(spec: TokenizerSpec) -> Iterator[TokenizerChange]:
