@@ -66,6 +66,7 @@ def limits(evidence: Evidence) -> Iterator[TokenizerChange]:
 
 COUNTERFACTUALS: Mapping[str, Callable[[Evidence], Iterator[TokenizerChange]]] = {
     "surplus values": array_change.surplus_values,
+    "undamaged texts": piece_change.undamaged_texts,
     "flags": setting_change.flags,
     "special ids": setting_change.special_ids,
     "mistyped values": array_change.mistyped_values,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
-from tokverify.compare.damage.table import describe_damage
+from tokverify.compare.damage.table import UNDONE, describe_damage
 from tokverify.compare.shift import LEAST_MOVED
 from tokverify.engine.attribute import Attribute
+from tokverify.engine.byte_level import read_bytes
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet, Settings
 from tokverify.engine.joined_strings import find_changed
@@ -149,6 +150,47 @@ def _is_as_in_vocab_txt(text: str, right: str) -> bool:
     return right == (inner if inner != text else ESCAPED_SPACE + text)
 
 
+def undamaged_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
+    """Undo what a program may have done to all texts, and to merges that have the same parts, if no two become equal.
+
+    Of a vocabulary that happens to contain `%20` or `&lt;`, two become equal.
+    """
+    spec = evidence.spec
+    if evidence.facts.spec is not None:
+        return
+    for reason, undo in UNDONE.items():
+        texts = list(map(undo, spec.tokens))
+        changed = find_changed(texts, spec.tokens)
+        stay_distinct = len(set(texts)) == len(set(spec.tokens))
+        if changed and stay_distinct and all(_may_be_stored(texts[id], spec.tokens[id], spec.model) for id in changed):
+            sentence = f"restoring the texts of {name_tokens(changed, spec)} ({reason})"
+            patches = {id: TokenPatch(texts[id]) for id in changed}
+            change = patch_tokens(patches, "tokens", sentence, cost.CONVENTIONAL_TEXTS)
+            yield _with_merges(change, undo) if _are_parts_tokens(spec) else change
+
+
+def _may_be_stored(text: str, before: str, model: str) -> bool:
+    """Whether a text is not empty and, if it was in the alphabet for bytes, still is."""
+    family = find_family(model)
+    is_spelled = family is not None and family.alphabet is Alphabet.BYTE_LEVEL and read_bytes(before) is not None
+    return bool(text) and not (is_spelled and read_bytes(text) is None)
+
+
+def _are_parts_tokens(spec: TokenizerSpec) -> bool:
+    known = set(spec.tokens)
+    return bool(spec.merges) and all(known.issuperset(merge.split(" ")) for merge in spec.merges or ())
+
+
+def _with_merges(change: TokenizerChange, rewrite: Callable[[str], str]) -> TokenizerChange:
+    """Rewrite the parts of merges as well."""
+
+    def transform(spec: TokenizerSpec) -> TokenizerSpec:
+        merges = [" ".join(map(rewrite, merge.split(" "))) for merge in spec.merges or ()]
+        return replace(change.transform(spec), merges=merges)
+
+    return replace(change, sentence=f"{change.sentence}, and the merges with them", transform=transform)
+
+
 def conventional_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Store tokens as their family does, if they look like another family's and the reference's bytes allow it."""
     spec = evidence.spec
@@ -264,4 +306,6 @@ def texts_by_bytes(evidence: Evidence) -> Iterator[TokenizerChange]:
             patches[id] = TokenPatch(text)
     if patches:
         sentence = f"rewriting {name_tokens(patches, spec)} to represent the same bytes as in the reference"
+        if reason := describe_damage([(spec.tokens[id], patch.text or "") for id, patch in patches.items()]):
+            sentence += f" ({reason})"
         yield patch_tokens(patches, "tokens", sentence, cost.TEXTS_BY_BYTES)

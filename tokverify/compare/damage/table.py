@@ -19,6 +19,7 @@ from tokverify.compare.opened import Opened
 from tokverify.engine.byte_level import SPELLED_SPACE, from_byte_level, read_bytes, to_byte_level
 from tokverify.engine.families import find_family
 from tokverify.engine.joined_strings import find_changed
+from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import BLAME
 from tokverify.sources.huggingface.document import Document
@@ -48,8 +49,10 @@ _SHORT_FLOATS = {"float16": 11, "bfloat16": 8}
 """Name -> the bits of its mantissa; models are stored so, and a vocabulary that was made of one has such scores."""
 
 _PLAIN = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "…": "...", "–": "--", "—": "--"})
+_TYPOGRAPHIC = re.compile("[‘’“”…–—]")
 _ESCAPED_MARK = re.compile(r"\\([!-/:-@\[-`{-~])")
 """A punctuation mark in Markdown that shall have no effect."""
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 
 
 def describe_damage(pairs: Sequence[tuple[str, str]]) -> str:
@@ -161,6 +164,28 @@ def _unescape(text: str) -> str:
     return text.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r")
 
 
+def _unescape_json(text: str) -> str:
+    try:
+        return str(json.loads(f'"{text}"'))
+    except ValueError:
+        return text
+
+
+def _unquote_csv(text: str) -> str:
+    is_quoted = len(text) > 1 and text[0] == text[-1] == '"'
+    return text[1:-1].replace('""', '"') if is_quoted else text
+
+
+def _with_mark_first(text: str) -> str:
+    is_behind = text.endswith(ESCAPED_SPACE) and not text.startswith(ESCAPED_SPACE)
+    return ESCAPED_SPACE + text.removesuffix(ESCAPED_SPACE) if is_behind else text
+
+
+def _is_typographic(text: str, right: str) -> bool:
+    has_more = len(_TYPOGRAPHIC.findall(text)) > len(_TYPOGRAPHIC.findall(right))
+    return has_more and text.translate(_PLAIN) == right.translate(_PLAIN)
+
+
 def _is_in_base64(text: str, right: str) -> bool:
     try:
         return b64decode(text, validate=True) in {read_bytes(right), encode_leniently(right)}
@@ -198,28 +223,33 @@ _MISREADINGS: dict[str, Callable[[str, str], bool]] = {
 """What could not be done to the right text to get the other one, so that a reference shows it as well as a file."""
 
 
-_UNDONE: dict[str, Callable[[str], str]] = {
+UNDONE: dict[str, Callable[[str], str]] = {
     "they were escaped for HTML": unescape,
     "they were escaped for a URL": unquote,
+    "line breaks and tabs were escaped": _unescape,
+    # Undoing what Markdown needs would undo this, too.
+    "they were escaped for JSON": _unescape_json,
     "they were escaped for Markdown": partial(_ESCAPED_MARK.sub, r"\1"),
+    "they were quoted for CSV": _unquote_csv,
+    "their quotes were doubled, as for SQL": lambda text: text.replace("''", "'"),
+    "they have decimal commas": partial(_DECIMAL_COMMA.sub, "."),
+    f"{ESCAPED_SPACE} was put behind words": _with_mark_first,
     "a line end was kept behind each": lambda text: text.rstrip("\r\n"),
     "what follows each in its line was kept": lambda text: text.rpartition("\t")[0],
-    f"they had spaces instead of {SPELLED_SPACE}": lambda text: text.replace(" ", SPELLED_SPACE),
     "they had no-break spaces instead of spaces": lambda text: text.replace("\xa0", " "),
     "quotes, dashes and dots became typographic": lambda text: text.translate(_PLAIN),
 }
 """What programs do to tokens, and how to undo it."""
 _DAMAGES: dict[str, Callable[[str, str], bool]] = {
     **_MISREADINGS,
-    "line breaks and tabs were escaped": lambda text, right: _unescape(text) == right,
-    # Undoing what Markdown needs would undo this, too.
-    "they were escaped for JSON": lambda text, right: text == json.dumps(right)[1:-1],
-    **{reason: partial(_is_undone, undo=undo) for reason, undo in _UNDONE.items()},
+    **{reason: partial(_is_undone, undo=undo) for reason, undo in UNDONE.items()},
+    f"they had spaces instead of {SPELLED_SPACE}": lambda text, right: text.replace(" ", SPELLED_SPACE) == right,
     "they were normalized with NFKC": lambda text, right: unicodedata.normalize("NFKC", right) == text,
     "line ends were converted": lambda text, right: text.replace("\r\n", "\n") == right.replace("\r\n", "\n"),
     "they are in base64, as in a file of ranks": _is_in_base64,
-    "they were quoted for CSV": lambda text, right: text == '"' + right.replace('"', '""') + '"',
-    "typographic quotes, dashes and dots became plain": lambda text, right: text == right.translate(_PLAIN),
+    # Where the right texts have some, too, undoing it goes too far.
+    "quotes, dashes and dots became typographic": _is_typographic,
+    "typographic quotes, dashes and dots became plain": lambda text, right: _is_typographic(right, text),
     "characters beyond U+FFFF were written as surrogates": _has_surrogates,
     "their bytes were mapped to characters twice": _were_bytes_mapped_twice,
     "they were written in lowercase": lambda text, right: text == right.lower(),
