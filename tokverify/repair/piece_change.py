@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from tokverify.compare.damage.table import UNDONE, describe_damage
 from tokverify.compare.shift import LEAST_MOVED
@@ -158,15 +159,25 @@ def undamaged_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     spec = evidence.spec
     if evidence.facts.spec is not None:
         return
-    for reason, undo in UNDONE.items():
-        texts = list(map(undo, spec.tokens))
-        changed = find_changed(texts, spec.tokens)
-        stay_distinct = len(set(texts)) == len(set(spec.tokens))
-        if changed and stay_distinct and all(_may_be_stored(texts[id], spec.tokens[id], spec.model) for id in changed):
-            sentence = f"restoring the texts of {name_tokens(changed, spec)} ({reason})"
-            patches = {id: TokenPatch(texts[id]) for id in changed}
+    for reason, texts in _undo_all(tuple(spec.tokens)).items():
+        if all(_may_be_stored(text, spec.tokens[id], spec.model) for id, text in texts.items()):
+            sentence = f"restoring the texts of {name_tokens(texts, spec)} ({reason})"
+            patches = {id: TokenPatch(text) for id, text in texts.items()}
             change = patch_tokens(patches, "tokens", sentence, cost.CONVENTIONAL_TEXTS)
-            yield _with_merges(change, undo) if _are_parts_tokens(spec) else change
+            yield _with_merges(change, UNDONE[reason]) if _are_parts_tokens(spec) else change
+
+
+# A search asks for them again with each change that it extends, and they take half a second.
+@lru_cache(maxsize=1)
+def _undo_all(tokens: tuple[str, ...]) -> Mapping[str, Mapping[int, str]]:
+    """Return by reason the texts that change if it is undone, by id; nothing for one that makes two texts equal."""
+    known, found = set(tokens), {}
+    for reason, undo in UNDONE.items():
+        changed = {id: undone for id, text in enumerate(tokens) if (undone := undo(text)) != text}
+        kept = known.difference(tokens[id] for id in changed) if changed else known
+        if changed and len(set(changed.values()) - kept) == len(changed):
+            found[reason] = changed
+    return found
 
 
 def _may_be_stored(text: str, before: str, model: str) -> bool:

@@ -164,7 +164,13 @@ def _unescape(text: str) -> str:
     return text.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r")
 
 
+def _unescape_marks(text: str) -> str:
+    return _ESCAPED_MARK.sub(r"\1", text) if "\\" in text else text
+
+
 def _unescape_json(text: str) -> str:
+    if "\\" not in text:
+        return text
     try:
         return str(json.loads(f'"{text}"'))
     except ValueError:
@@ -229,7 +235,7 @@ UNDONE: dict[str, Callable[[str], str]] = {
     "line breaks and tabs were escaped": _unescape,
     # Undoing what Markdown needs would undo this, too.
     "they were escaped for JSON": _unescape_json,
-    "they were escaped for Markdown": partial(_ESCAPED_MARK.sub, r"\1"),
+    "they were escaped for Markdown": _unescape_marks,
     "they were quoted for CSV": _unquote_csv,
     "their quotes were doubled, as for SQL": lambda text: text.replace("''", "'"),
     "they have decimal commas": partial(_DECIMAL_COMMA.sub, "."),
@@ -237,7 +243,7 @@ UNDONE: dict[str, Callable[[str], str]] = {
     "a line end was kept behind each": lambda text: text.rstrip("\r\n"),
     "what follows each in its line was kept": lambda text: text.rpartition("\t")[0],
     "they had no-break spaces instead of spaces": lambda text: text.replace("\xa0", " "),
-    "quotes, dashes and dots became typographic": lambda text: text.translate(_PLAIN),
+    "quotes, dashes and dots became typographic": lambda text: text if text.isascii() else text.translate(_PLAIN),
 }
 """What programs do to tokens, and how to undo it."""
 _DAMAGES: dict[str, Callable[[str, str], bool]] = {
