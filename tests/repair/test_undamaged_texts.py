@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from support.bare_tokenizer import Bare
+from support.bare_tokenizer import IdsOnly
 from support.spec_maker import CONTROL, bpe_spec, spm_spec
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
@@ -22,7 +22,7 @@ SPM = spm_spec({"▁a": -1, "▁b": -2, "a": -3, "b": -4})
 
 
 def tried(wrong: TokenizerSpec, right: TokenizerSpec) -> list[TokenizerChange]:
-    return list(undamaged_texts(Evidence(wrong, None, Opened(Bare(Encoder(right))), ())))
+    return list(undamaged_texts(Evidence(wrong, None, Opened(IdsOnly(Encoder(right))), ())))
 
 
 def damaged(spec: TokenizerSpec, damage: Callable[[str], str]) -> TokenizerSpec:

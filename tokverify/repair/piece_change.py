@@ -33,6 +33,7 @@ from tokverify.repair.token_patch import (
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import plural, quote
 from tokverify.texts.token_text import is_filler
+from tokverify.tokenizer import why_hidden
 
 _NOT_ASCII = 0x80
 _AS_THERE = "as in the reference"
@@ -156,8 +157,9 @@ def undamaged_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
 
     Of a vocabulary that happens to contain `%20` or `&lt;`, two become equal.
     """
-    spec = evidence.spec
-    if evidence.facts.spec is not None:
+    spec, expected = evidence.spec, evidence.facts.tokenizer
+    # One that lists its tokens tells what each should be.
+    if expected is None or not why_hidden(expected):
         return
     for reason, texts in _undo_all(tuple(spec.tokens)).items():
         if all(_may_be_stored(text, spec.tokens[id], spec.model) for id, text in texts.items()):
