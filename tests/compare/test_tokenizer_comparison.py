@@ -266,6 +266,14 @@ def test_a_reserved_token_and_one_that_marks_a_beginning_end_no_answer(text, sev
     assert (found.severity, found.ids) == (severity, (2,))
 
 
+def test_an_end_of_a_generation_that_no_side_has_as_a_token_is_no_error():
+    """As the generation_config.json of a model with another vocabulary leaves it."""
+    sides = ending(1), ending(1, 3)
+    (found,) = differences(*sides, Aspect.ENDS)
+    assert (found.severity, found.ids) == (INFO, (3,))
+    assert found.message.endswith("; no token has this id")
+
+
 def test_an_incomplete_list_of_ends_proves_nothing_about_the_others():
     assert differences(ending(0, 1), ending(1, are_all=False), Aspect.ENDS) == []
     assert differences(ending(1, are_all=False), ending(0, 1), Aspect.ENDS) == []

@@ -328,6 +328,9 @@ def test_added_tokens_have_their_ids_and_flags(bert):
     (bert / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": entries}))
     assert encode(open_reference(bert).tokenizer, "fox <a>fox<b>") == [5, 11, 5, 12]
     assert encode(load_model(bert / "vocab.txt"), "fox<b>") == [5, 12]
+    # Which is not read beside the configuration, and may repeat tokens of the vocabulary.
+    (bert / "added_tokens.json").write_text('{"<a>": 11, "<b>": 12, "fox": 5}')
+    assert encode(open_reference(bert).tokenizer, "foxes") == [5, 6]
     (bert / "tokenizer_config.json").unlink()
     (bert / "added_tokens.json").write_text('{"<c>": 11, "": 12, "x": "y"}')
     assert encode(open_reference(bert).tokenizer, "fox<c>") == [5, 11]

@@ -277,7 +277,9 @@ def find_end_differences(actual: Tokenizer, expected: Tokenizer) -> Iterator[Tok
         pieces = _pieces_of(lost, expected)
         groups: dict[str, list[int]] = {}
         for id in lost:
-            groups.setdefault(why_no_end(pieces[id], template), []).append(id)
+            is_token = pieces[id] or id < actual.vocab_size
+            reason = why_no_end(pieces[id], template) if is_token else "no token has this id"
+            groups.setdefault(reason, []).append(id)
         for reason, ids in sorted(groups.items()):
             found = _end_difference(ids, "reference", expected)
             yield replace(found, message=f"{found.message}; {reason}", severity=INFO) if reason else found

@@ -285,8 +285,9 @@ def _add_tokens(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any], giv
     """Add the tokens that are matched before the model runs: those with ids of their own, and special ones."""
     special = _special_entries(path, config, class_of(path))
     also_special = special.keys() | {token.text for token in given.added if token.special}
+    # subtle: transformers reads added_tokens.json only if tokenizer_config.json lists none; it may repeat any tokens.
     extra = {id: {"content": text, "special": text in also_special} for text, id in read_extra_tokens(path).items()}
-    declared = {**extra, **added_tokens(path)}
+    declared = added_tokens(path) or extra
     for id, entry in sorted(declared.items()):
         token = _to_added_token(entry)
         tokenizer.add_tokens([token])
