@@ -21,6 +21,7 @@ from tokverify.compare.role_name import BEGINNING, ENDING, ROLES_BY_NAME, natura
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.normalizer import ESCAPED_SPACE
+from tokverify.engine.piece_index import index_pieces
 from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.errors import TokverifyError, answer_or
 from tokverify.sources.config import (
@@ -381,11 +382,11 @@ def lowers_case(tokenizer: Tokenizer) -> bool | None:
 def _check_roles(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) -> Iterator[Contradiction]:
     others = read_special_tokens_map(path)
     ends = frozenset() if has_derived_ends(path) else generation_end_ids(path)
-    pieces: dict[str, int] = {}
+    pieces: Mapping[str, int] = {}
     for role in ROLES:
         ours, theirs = (token_text(each.get(f"{role}_token")) for each in (config, others))
         if ours is not None and theirs is not None and ours != theirs:
-            pieces = pieces or {piece: id for id, piece in enumerate(pieces_of(tokenizer))}
+            pieces = pieces or index_pieces(pieces_of(tokenizer))
             if role == "eos" and pieces.get(ours) in ends and pieces.get(theirs) not in ends:
                 # What a fine-tune forgot to change, as NuExtract, whose answers end as the two other files say.
                 continue
@@ -399,13 +400,13 @@ def _check_role_names(tokenizer: Tokenizer, config: Mapping[str, Any]) -> Iterat
 
     OPT gives all roles to `</s>`, which is no mistake.
     """
-    ids: dict[str, int] = {}
+    ids: Mapping[str, int] = {}
     end = token_text(config.get("eos_token"))
     for role, name in _NAMED.items():
         text = token_text(config.get(f"{role}_token"))
         if text in {None, end} or role in ROLES_BY_NAME.get(text, (role,)):
             continue
-        ids = ids or {piece: id for id, piece in enumerate(pieces_of(tokenizer))}
+        ids = ids or index_pieces(pieces_of(tokenizer))
         named = natural_id(ids, name)
         if named is not None and text in ids:
             other = quote(tokenizer.piece(named))

@@ -161,8 +161,10 @@ def undamaged_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     # One that lists its tokens tells what each should be.
     if expected is None or not why_hidden(expected):
         return
+    family = find_family(spec.model)
+    is_spelled = family is not None and family.alphabet is Alphabet.BYTE_LEVEL
     for reason, texts in _undo_all(tuple(spec.tokens)).items():
-        if all(_may_be_stored(text, spec.tokens[id], spec.model) for id, text in texts.items()):
+        if all(_may_be_stored(text, spec.tokens[id], is_spelled=is_spelled) for id, text in texts.items()):
             sentence = f"restoring the texts of {name_tokens(texts, spec)} ({reason})"
             patches = {id: TokenPatch(text) for id, text in texts.items()}
             change = patch_tokens(patches, "tokens", sentence, cost.CONVENTIONAL_TEXTS)
@@ -182,11 +184,9 @@ def _undo_all(tokens: tuple[str, ...]) -> Mapping[str, Mapping[int, str]]:
     return found
 
 
-def _may_be_stored(text: str, before: str, model: str) -> bool:
-    """Whether a text is not empty and, if it was in the alphabet for bytes, still is."""
-    family = find_family(model)
-    is_spelled = family is not None and family.alphabet is Alphabet.BYTE_LEVEL and read_bytes(before) is not None
-    return bool(text) and not (is_spelled and read_bytes(text) is None)
+def _may_be_stored(text: str, before: str, *, is_spelled: bool) -> bool:
+    """Whether a text is not empty and, if the one before was in the alphabet for bytes, is so, too."""
+    return bool(text) and not (is_spelled and read_bytes(before) is not None and read_bytes(text) is None)
 
 
 def _are_parts_tokens(spec: TokenizerSpec) -> bool:

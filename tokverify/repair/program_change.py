@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 
 from tokverify.compare.limits.no_normalizer import FORMS
+from tokverify.compare.opened import Opened
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.families import find_family
 from tokverify.repair import cost
@@ -45,11 +46,15 @@ _BY_FILE = frozenset({"lowercasing texts", "removing accents", "normalizing text
 """What the file says of some models, so that it may be at fault."""
 
 
+def _declares(facts: Opened) -> bool:
+    """Whether a reference declares how it encodes, which leaves nothing to guess."""
+    return facts.document is not None or facts.spec is not None
+
+
 def rewritten_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Change texts as the reference may do, if that changes all those whose ids differ."""
     expected, family = evidence.facts.tokenizer, find_family(evidence.spec.model)
-    # What declares how it encodes leaves nothing to guess.
-    if expected is None or family is None or evidence.facts.document or evidence.facts.spec:
+    if expected is None or family is None or _declares(evidence.facts):
         return
     normalizes = family.uses_charsmap or "lowercase" in family.flags
     excluded = _BY_FILE if normalizes and not why_hidden(expected) else ()
@@ -66,7 +71,7 @@ def rewritten_texts(evidence: Evidence) -> Iterator[TokenizerChange]:
 def cut_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
     """Return as many ids as the reference does if it returns equally many for all texts whose ids differ."""
     sizes = {len(target.expected) for target in evidence.targets}
-    if evidence.facts.document or evidence.facts.spec or len(sizes) != 1:
+    if _declares(evidence.facts) or len(sizes) != 1:
         return
     (size,) = sizes
     for after, what in ((0, f"the first {size} ids"), (1, f"{size} ids, of which the last one ends the text")):

@@ -49,7 +49,7 @@ _SHORT_FLOATS = {"float16": 11, "bfloat16": 8}
 """Name -> the bits of its mantissa; models are stored so, and a vocabulary that was made of one has such scores."""
 
 _PLAIN = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "…": "...", "–": "--", "—": "--"})
-_TYPOGRAPHIC = re.compile("[‘’“”…–—]")
+_TYPOGRAPHIC = re.compile(f"[{''.join(map(chr, _PLAIN))}]")
 _ESCAPED_MARK = re.compile(r"\\([!-/:-@\[-`{-~])")
 """A punctuation mark in Markdown that shall have no effect."""
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
