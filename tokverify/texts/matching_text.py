@@ -7,12 +7,12 @@ vocabulary compete with the token for the characters at its ends.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from itertools import accumulate
 
+from tokverify.engine.joined_strings import join
+from tokverify.engine.piece_index import index_pieces
 from tokverify.spec import TokenType, ids_of_type
-from tokverify.text.utf8 import from_utf8
+from tokverify.text.utf8 import from_utf8, to_bytes, to_text
 from tokverify.texts.batch import encode_all, ids_or_none
 from tokverify.texts.mode import Mode, Modes
 from tokverify.texts.vocabulary import types_of
@@ -21,7 +21,7 @@ from tokverify.tokenizer import Tokenizer, pieces_of
 _MOST = 1_000
 """Of more tokens, none is tried: so many differ because types are missing."""
 _CONTEXTS = ("a{}a", "A{}1", "{0}{0}", " {} ", "x {}", "{} x", ".{}.", "\n{}\n", "中{}中")
-_END = "\0"
+_END = b"\0"
 """What is before and after each stored string; no piece that matters contains it."""
 _COMPETITORS = 6
 """How many pieces are tried at either end of a token, and how many that contain it."""
@@ -84,8 +84,8 @@ class _Competing:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         pieces = pieces_of(tokenizer)
-        self._stored = f"{_END}{_END.join(pieces)}{_END}"
-        self._starts = list(accumulate((len(piece) + 1 for piece in pieces), initial=1))
+        self._stored = _END + join(pieces) + _END
+        self._ids = index_pieces(pieces)
 
     def make_texts(self, id: int, contexts: Sequence[str], left_out: Collection[int]) -> Iterator[str]:
         """Yield texts with a token: in some contexts, and where other pieces compete with it, except some of them."""
@@ -96,17 +96,19 @@ class _Competing:
         # A string of byte-level BPE has one character for each byte.
         is_byte_level = len(piece) == len(text.encode())
         first, last = (len(end.encode()) if is_byte_level else 1 for end in (text[0], text[-1]))
-        yield from (text + other[1:] for other in self._find(_END + piece[-last:], left_out))
-        yield from (other[:-1] + text for other in self._find(piece[:first] + _END, left_out))
-        yield from self._find(piece, left_out)
+        yield from (text + other[1:] for other in self._find(_END + to_bytes(piece[-last:]), left_out))
+        yield from (other[:-1] + text for other in self._find(to_bytes(piece[:first]) + _END, left_out))
+        yield from self._find(to_bytes(piece), left_out)
 
-    def _find(self, searched: str, left_out: Collection[int]) -> Iterator[str]:
+    def _find(self, searched: bytes, left_out: Collection[int]) -> Iterator[str]:
         """Yield the texts of some tokens of several characters in whose stored string, with its ends, this occurs."""
         at, found = self._stored.find(searched), 0
         while at >= 0 and found < _COMPETITORS:
-            id = bisect_right(self._starts, at + searched.startswith(_END)) - 1
+            start = self._stored.rfind(_END, 0, at + 1) + 1
+            end = self._stored.find(_END, start)
+            id = self._ids[to_text(self._stored[start:end])]
             text = "" if id in left_out else from_utf8(self._tokenizer.token_bytes(id))
             if text and len(text) > 1:
                 found += 1
                 yield text
-            at = self._stored.find(searched, self._starts[id + 1] - 1)
+            at = self._stored.find(searched, end)
