@@ -49,8 +49,8 @@ ALWAYS_SHOWN_TEXTS = ("<|channel|>", "<|message|>", "<|start|>", "<|constrain|>"
 TYPED_BY_TEXT = (*EOG_TEXTS, *ALWAYS_SHOWN_TEXTS, *chain.from_iterable(FIM_TEXTS.values()))
 """All tokens whose types llama.cpp can override because of their texts."""
 
-_CONVERTED = frozenset(["<pad>", "<mask>", "<2mass>", "[@BOS@]"])
-_CONVERTED_AROUND = (("<|", "|>"), ("<｜", "｜>"), ("<unused", ">"))
+# subtle: what encloses a text may overlap, as in `<|>`.
+_CONVERTED = re.compile(r"<pad>|<mask>|<2mass>|\[@BOS@\]|<\|.*\|>|<｜.*｜>|<unused.*>|<\|>|<｜>", re.DOTALL)
 _CONVERTED_SENTINEL = re.compile("<extra_id_[0-9]+>")
 
 
@@ -69,4 +69,4 @@ def is_converted_control(text: str) -> bool:
     `_create_vocab_sentencepiece` ask; the latter of the tokens that a tokenizer_config.json adds to a sentencepiece
     model.
     """
-    return text in _CONVERTED or any(text.startswith(start) and text.endswith(end) for start, end in _CONVERTED_AROUND)
+    return _CONVERTED.fullmatch(text) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from itertools import islice
 
 from tokverify.compare.limits.limit import Counterfactual, Text, limit
 from tokverify.compare.limits.sides import Matching, Sides, matching_of_attribute
@@ -88,9 +89,9 @@ def _find_overridden(sides: Sides, wanted: dict[int, Matching]) -> list[int]:
 
 def name_tokens(sides: Sides, ids: Collection[int]) -> str:
     """Name tokens by their texts, of many the first ones."""
-    texts = [quote(sides.settings.pieces[id]) for id in ids]
-    if len(texts) > _SHOWN:
-        texts = [*texts[:_SHOWN], f"{len(texts) - _SHOWN} more"]
+    texts = [quote(sides.settings.pieces[id]) for id in islice(ids, _SHOWN)]
+    if len(ids) > _SHOWN:
+        texts.append(f"{len(ids) - _SHOWN} more")
     return f"{', '.join(texts[:-1])} and {texts[-1]}" if len(texts) > 1 else texts[0]
 
 

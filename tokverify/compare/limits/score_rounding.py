@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from tokverify.compare.limits.limit import Counterfactual, limit
 from tokverify.compare.limits.sides import Sides
+from tokverify.compare.opened import Opened
 from tokverify.engine.deviation import Deviation
 from tokverify.engine.family import Ranking
 from tokverify.report.finding import INFO
@@ -34,15 +36,13 @@ def score_rounding(sides: Sides) -> Iterator[Counterfactual]:
     if sides.settings.family.ranking is not Ranking.SCORE_SUM:
         return
     if sides.facts.document:
-        # The model of the file may be wrong, or one that is only tried: BPE has no scores.
-        vocab = sides.facts.document.tables.vocab if sides.facts.document.model_type == "Unigram" else ()
-        scores = [float(score) for _, score in vocab]
+        scores = _scores_of(sides.facts)
         stored = array("f", sides.spec.scores or ())[: len(scores)]
         if array("f", scores) == stored and list(stored) != scores:
             yield Counterfactual(
                 reason="GGUF stores scores in single precision, and the reference in double precision",
                 sentence="reading the reference's scores in double precision",
-                deviation=Deviation(scores=list(map(_as_library_reads, scores))),
+                deviation=Deviation(scores=_read_as_library(sides.facts)),
             )
     elif sides.facts.gguf_spec:
         yield Counterfactual(
@@ -50,6 +50,20 @@ def score_rounding(sides: Sides) -> Iterator[Counterfactual]:
             sentence="rounding each sum of scores to single precision",
             deviation=Deviation(single_precision=True),
         )
+
+
+# Many variants of a file are compared with one reference.
+@lru_cache(maxsize=1)
+def _scores_of(facts: Opened) -> Sequence[float]:
+    # The model of the file may be wrong, or one that is only tried: BPE has no scores.
+    document = facts.document
+    vocab = document.tables.vocab if document and document.model_type == "Unigram" else ()
+    return [float(score) for _, score in vocab]
+
+
+@lru_cache(maxsize=1)
+def _read_as_library(facts: Opened) -> Sequence[float]:
+    return list(map(_as_library_reads, _scores_of(facts)))
 
 
 def _as_library_reads(score: float) -> float:
