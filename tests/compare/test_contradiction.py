@@ -382,6 +382,14 @@ def test_an_end_that_two_files_name_and_a_third_one_does_not_is_no_contradiction
     assert difference(verify(BPE, facts), Aspect.SPECIAL_IDS).origin is origin
 
 
+def test_an_end_that_the_chat_template_writes_is_no_contradiction_to_an_older_special_tokens_map(tmp_path):
+    (tmp_path / "special_tokens_map.json").write_text(json.dumps(OTHER_EOS))
+    template = "{% for message in messages %}{{ message.content }}<|im_end|>{% endfor %}"
+    facts = reference(tmp_path, eos_token="<|im_end|>", chat_template=template)
+    spec = replace(BPE, special_ids={**BPE.special_ids, "eos": BPE.tokens.index("<think>")})
+    assert difference(verify(spec, facts), Aspect.SPECIAL_IDS).origin is Origin.UNKNOWN
+
+
 def test_an_end_that_the_reference_does_not_have_is_that_of_another_model(tmp_path):
     found = difference(verify(BPE, reference(tmp_path, **FOREIGN_EOS)), Aspect.SPECIAL_IDS)
     assert (found.severity, found.origin) == (WARNING, Origin.REFERENCE)

@@ -18,6 +18,7 @@ from typing import Any
 from tokverify.compare.affix import affixes_of
 from tokverify.compare.marker import read_template
 from tokverify.compare.role_name import BEGINNING, ENDING, ROLES_BY_NAME, natural_id
+from tokverify.compare.template_difference import ends_turns
 from tokverify.engine.byte_level import SPELLED_SPACE
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.normalizer import ESCAPED_SPACE
@@ -387,7 +388,8 @@ def _check_roles(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) ->
         ours, theirs = (token_text(each.get(f"{role}_token")) for each in (config, others))
         if ours is not None and theirs is not None and ours != theirs:
             pieces = pieces or index_pieces(pieces_of(tokenizer))
-            if role == "eos" and pieces.get(ours) in ends and pieces.get(theirs) not in ends:
+            ends_only_here = pieces.get(ours) in ends and pieces.get(theirs) not in ends
+            if role == "eos" and (ends_only_here or ends_turns(default_template(path), ours, theirs)):
                 # What a fine-tune forgot to change, as NuExtract, whose answers end as the two other files say.
                 continue
             sentence = f"{_CONFIG} has {role}_token {quote(ours)}, but special_tokens_map.json {quote(theirs)}"
