@@ -194,10 +194,14 @@ class _Loader:
         return ids
 
     def _added_tokens(self, attributes: bytes | bytearray) -> tuple[AddedToken, ...]:
-        ids = sort_longest_first(find_bits(attributes, SPECIAL | Attribute.USER_DEFINED.value), self.pieces)
+        ids = find_bits(attributes, SPECIAL | Attribute.USER_DEFINED.value)
+        # There can be thousands, and to look up each of them takes long.
+        found = self.pieces.select(ids) if isinstance(self.pieces, JoinedStrings) else [self.pieces[id] for id in ids]
+        texts = dict(zip(ids, found, strict=True))
         lstrip, rstrip = self._find_stripping(ids) if self.family.in_llama_cpp else (set(), set())
         return tuple(
-            AddedToken(id, self.pieces[id], bool(attributes[id] & SPECIAL), id in lstrip, id in rstrip) for id in ids
+            AddedToken(id, texts[id], bool(attributes[id] & SPECIAL), id in lstrip, id in rstrip)
+            for id in sort_longest_first(ids, texts)
         )
 
     def _find_stripping(self, added: Sequence[int]) -> tuple[set[int], set[int]]:
