@@ -143,10 +143,17 @@ def types_of(tokenizer: Tokenizer) -> Sequence[TokenType]:
         raise NotComparedError(f"the types of tokens: {error}") from error
     if types is None:
         raise NotComparedError(f"the types of tokens: {tokenizer.name} does not know them")
-    values = (
-        types.values if isinstance(types, TokenTypes) else bytes(value if value in _TYPES else 0 for value in types)
-    )
-    return TokenTypes(values.translate(_KNOWN))
+    return TokenTypes(_values_of(types).translate(_KNOWN))
+
+
+def _values_of(types: Sequence[int]) -> bytes:
+    if isinstance(types, TokenTypes):
+        return types.values
+    try:
+        # subtle: a list, because bytes() copies an array's memory.
+        return bytes(list(types))
+    except ValueError:
+        return bytes(value if value in _TYPES else 0 for value in types)
 
 
 def to_type(value: int) -> TokenType:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import compress, pairwise
 from math import exp
 from typing import NamedTuple
@@ -274,20 +274,28 @@ def find_probabilities(actual: Encoder, facts: Opened) -> Iterator[TokenizerDiff
     is_unigram = facts.document is None or facts.document.model_type == "Unigram"
     declared = facts.spec if is_unigram and actual.settings.family.ranking is Ranking.SCORE_SUM else None
     ours, theirs = (each.scores or () if each else () for each in (actual.spec, declared))
-    are_above, are_below = (any(0 < score < 1 for score in each) for each in (theirs, ours))
-    if are_above and not are_below and min(theirs) >= 0 and max(theirs) <= 1:
+    is_above, is_below = (_has_fraction(each) for each in (theirs, ours))
+    if is_above and not is_below and min(theirs) >= 0 and max(theirs) <= 1:
         yield damage_difference(
             "its scores are probabilities (from 0 to 1); a Unigram model adds up their logarithms, so with these, a"
             " text scores better the more pieces it is divided into"
         )
         return
-    own, other = (_sum_probabilities(each) if each else 0.0 for each in (actual.spec, declared))
+    other = _sum_probabilities(declared) if declared else 0.0
     # It is 0 if no piece is typed NORMAL.
-    if other and abs(own - 1) < _NEARLY_ONE and not 1 / _TIMES < other < _TIMES:
+    if not other or 1 / _TIMES < other < _TIMES:
+        return
+    own = _sum_probabilities(actual.spec)
+    if abs(own - 1) < _NEARLY_ONE:
         yield damage_difference(
             "its scores are no logarithms of the probabilities of its pieces, as those would add up to"
             f" {other:.3g}; the model's add up to {own:.2f}, as they should"
         )
+
+
+def _has_fraction(scores: Sequence[float]) -> bool:
+    """Whether a score is between 0 and 1; most vocabularies have none above 0, which shows at once."""
+    return max(scores, default=0) > 0 and any(0 < score < 1 for score in scores)
 
 
 def _sum_probabilities(spec: TokenizerSpec) -> float:

@@ -52,16 +52,19 @@ class Sides:
     @cached_property
     def reference_matching(self) -> Callable[[int], Matching] | None:
         """How the reference matches a token; None if it does not say."""
-        added = self.facts.added_tokens
+        added, types = self.facts.added_tokens, self._reference_types
         if added is not None:
             specials = {id: token.special for id, token in added.items()}
             return specials.get
-        types, extended = self.facts.types, self.facts.extended_spec
         if types is None:
             return None
+        return lambda id: matching_of_type(types[id]) if id < len(types) else None
+
+    @cached_property
+    def _reference_types(self) -> Sequence[int] | None:
+        types, extended = self.facts.types, self.facts.extended_spec
         # Files beside a sentencepiece model declare further tokens, which its library knows nothing of.
-        known = [*types, *(extended.types or ())[len(types) :]] if extended else types
-        return lambda id: matching_of_type(known[id]) if id < len(known) else None
+        return [*types, *(extended.types or ())[len(types) :]] if types is not None and extended else types
 
     def matching(self, id: int) -> Matching:
         """Return how llama.cpp matches a token."""
@@ -91,11 +94,15 @@ class Sides:
 
         llama.cpp may override their types.
         """
-        reference = self.reference_matching
         declared = set(ids_of_type(self.spec.types, TokenType.USER_DEFINED))
         # Those that only the files beside the reference declare are matched before it sees a text.
-        own = {id: token for id, token in self.added.items() if id < self.facts.listed_size}
-        theirs = {id for id in range(self.facts.listed_size) if reference and reference(id) is False}
+        size, added = self.facts.listed_size, self.facts.added_tokens
+        own = {id: token for id, token in self.added.items() if id < size}
+        if added is None:
+            matched = ids_of_type(self._reference_types, TokenType.USER_DEFINED)
+        else:
+            matched = [id for id, token in added.items() if not token.special]
+        theirs = {id for id in matched if id < size}
         if self.facts.gguf_spec and self.settings.family.ranking is Ranking.SCORE:
             # The model of the file makes the same tokens of these.
             theirs -= {id for id in find_plain_pieces(self.facts.gguf_spec) if id not in own}
