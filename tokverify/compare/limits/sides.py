@@ -52,16 +52,18 @@ class Sides:
     @cached_property
     def reference_matching(self) -> Callable[[int], Matching] | None:
         """How the reference matches a token; None if it does not say."""
-        added, types = self.facts.added_tokens, self._reference_types
+        added = self.facts.added_tokens
         if added is not None:
             specials = {id: token.special for id, token in added.items()}
             return specials.get
+        types = self._reference_types
         if types is None:
             return None
         return lambda id: matching_of_type(types[id]) if id < len(types) else None
 
     @cached_property
     def _reference_types(self) -> Sequence[int] | None:
+        """The types that a reference declares, which takes long to find out where it lists its added tokens instead."""
         types, extended = self.facts.types, self.facts.extended_spec
         # Files beside a sentencepiece model declare further tokens, which its library knows nothing of.
         return [*types, *(extended.types or ())[len(types) :]] if types is not None and extended else types
