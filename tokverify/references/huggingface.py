@@ -361,7 +361,7 @@ def from_json(  # noqa: PLR0913 - the optional ones are keywords
             special_ids=known,
             end_ids=end_ids,
             document=data if is_file else None,
-            tables=tables and tables._replace(compact=None),
+            tables=tables and tables._replace(prepared=None),
             path=path,
         ),
         source=source,
@@ -371,16 +371,16 @@ def from_json(  # noqa: PLR0913 - the optional ones are keywords
 
 
 def _load_library(data: bytes, source: str, tables: NativeTables | None) -> Tokenizer:
-    """Load a tokenizer.json with the library, which reads merges as strings in two thirds of the time."""
+    """Load a tokenizer.json with the library, in the form that it reads faster if there is one."""
 
     def load_from(document: bytes) -> Tokenizer:
         with raised_as(BrokenFileError, f"{source}: tokenizers {tokenizers.__version__} cannot load it", quietly=True):
             return tokenizers.Tokenizer.from_buffer(document)
 
-    if tables and tables.compact:
+    if tables and tables.prepared:
         # subtle: messages name a line and a column, so those about the document itself are shown.
         with suppress(BrokenFileError):
-            return load_from(tables.compact)
+            return load_from(tables.prepared)
     try:
         return load_from(data)
     except BrokenFileError:

@@ -4,6 +4,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, M
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
+use std::io::Write;
 
 /// The large tables of a tokenizer.json, and the rest of it.
 #[derive(Debug)]
@@ -16,8 +17,9 @@ pub struct Tables {
     pub merges: Option<Joined>,
     /// The document with an empty `vocab` and empty `merges`, as far as those could be read.
     pub rest: Vec<u8>,
-    /// The document with its merges as strings; None if they are not all pairs, or one cannot be written as a string.
-    pub compact: Option<Vec<u8>>,
+    /// The same document, which the library reads in less than half of the time: with merges as strings, as in old files,
+    /// and with sorted pieces, as it copies them to a sorted map. None if there is nothing to write in another way.
+    pub prepared: Option<Vec<u8>>,
 }
 
 /// Strings that are joined with NUL; none of them contains one.
@@ -56,54 +58,84 @@ pub fn read_tables(document: &[u8]) -> Option<Tables> {
     let model = Field { name: "model", value: ModelTables }.deserialize(&mut deserializer).ok()?;
     deserializer.end().ok()?;
     let vocab = model.vocab?.get();
-    let pieces = order_by_id(Vocab::deserialize(&mut json(vocab)).ok()?);
-    let mut emptied: Vec<&str> = pieces.iter().map(|_| vocab).collect();
-    let mut tables = Tables { pieces, merges: None, rest: Vec::new(), compact: None };
+    let Vocab(listed) = Vocab::deserialize(&mut json(vocab)).ok()?;
+    let mut tables = Tables { pieces: order_by_id(&listed), merges: None, rest: Vec::new(), prepared: None };
+    let (mut emptied, mut changed) = (Vec::new(), Vec::new());
+    if tables.pieces.is_some() {
+        emptied.push((vocab, Vec::new()));
+        if vocab.starts_with('{') {
+            changed.push((vocab, write_sorted(listed)?));
+        }
+    }
     if let Some(written) = model.merges.map(RawValue::get)
         && let Some(merges) = read_merges(written)
     {
-        emptied.push(written);
-        if merges.pairs > 0 && merges.pairs == merges.joined.count {
-            tables.compact = with_strings(document, written, &merges.joined);
+        emptied.push((written, Vec::new()));
+        if merges.pairs > 0
+            && merges.pairs == merges.joined.count
+            && let Some(strings) = write_strings(&merges.joined)
+        {
+            changed.push((written, strings));
         }
         tables.merges = Some(merges.joined);
     }
     if emptied.is_empty() {
         return None;
     }
-    tables.rest = without_content(document, emptied);
+    tables.rest = with_content(document, emptied);
+    tables.prepared = (!changed.is_empty()).then(|| with_content(document, changed));
     Some(tables)
 }
 
 /// The beginning of lines that the library skips in the notation of old files.
 const VERSION_LINE: &[u8] = b"#version";
 
-/// Return a document with its merges as strings, as in old files; None if the library would skip one of the strings.
-fn with_strings(document: &[u8], written: &str, merges: &Joined) -> Option<Vec<u8>> {
+/// About how many bytes a piece takes with its id.
+const PIECE_LENGTH: usize = 24;
+
+/// Return pieces with their ids as the content of an object; of a repeated piece, the last id counts, as before.
+fn write_sorted(mut pieces: Vec<(Cow<'_, str>, u64)>) -> Option<Vec<u8>> {
+    pieces.sort_by_cached_key(|(piece, _)| beginning_of(piece));
+    let mut content = Vec::with_capacity(pieces.len() * PIECE_LENGTH);
+    for (piece, id) in &pieces {
+        serde_json::to_writer(&mut content, piece).ok()?;
+        write!(content, ":{id},").ok()?;
+    }
+    content.pop();
+    Some(content)
+}
+
+/// Return the first bytes of a piece as a number that compares as they do, in a quarter of the time.
+fn beginning_of(piece: &str) -> u128 {
+    let mut beginning = [0; size_of::<u128>()];
+    let length = piece.len().min(beginning.len());
+    beginning[..length].copy_from_slice(&piece.as_bytes()[..length]);
+    u128::from_be_bytes(beginning)
+}
+
+/// Return merges as the content of a list of strings, as in old files; None if the library would skip one of them.
+fn write_strings(merges: &Joined) -> Option<Vec<u8>> {
     let mut strings = merges.bytes.split(|&byte| byte == 0);
     if strings.clone().any(|merge| merge.starts_with(VERSION_LINE)) {
         return None;
     }
-    let start = written.as_ptr() as usize - document.as_ptr() as usize;
-    let mut compact = Vec::with_capacity(document.len());
-    compact.extend_from_slice(&document[..=start]);
-    let mut separator: &[u8] = b"";
+    let mut content = Vec::with_capacity(merges.bytes.len());
     strings.try_for_each(|merge| {
-        compact.extend_from_slice(separator);
-        separator = b",";
-        serde_json::to_writer(&mut compact, std::str::from_utf8(merge).ok()?).ok()
+        serde_json::to_writer(&mut content, std::str::from_utf8(merge).ok()?).ok()?;
+        content.push(b',');
+        Some(())
     })?;
-    compact.extend_from_slice(&document[start + written.len() - 1..]);
-    Some(compact)
+    content.pop();
+    Some(content)
 }
 
 fn json(value: &str) -> serde_json::Deserializer<serde_json::de::StrRead<'_>> {
     serde_json::Deserializer::from_str(value)
 }
 
-fn order_by_id(Vocab(pieces): Vocab<'_>) -> Option<Joined> {
+fn order_by_id(pieces: &[(Cow<'_, str>, u64)]) -> Option<Joined> {
     let mut by_id = vec![None; pieces.len()];
-    for (piece, id) in &pieces {
+    for (piece, id) in pieces {
         if by_id.get_mut(usize::try_from(*id).ok()?)?.replace(piece.as_ref()).is_some() {
             return None;
         }
@@ -118,18 +150,19 @@ fn read_merges(merges: &str) -> Option<Merges> {
     Merges::deserialize(&mut json(merges)).ok()
 }
 
-/// Return a document without what is between the brackets of some of its values.
-fn without_content(document: &[u8], mut values: Vec<&str>) -> Vec<u8> {
-    values.sort_unstable_by_key(|value| value.as_ptr());
-    let mut rest = Vec::new();
+/// Return a document with another content between the brackets of some of its values.
+fn with_content(document: &[u8], mut values: Vec<(&str, Vec<u8>)>) -> Vec<u8> {
+    values.sort_unstable_by_key(|(value, _)| value.as_ptr());
+    let mut changed = Vec::new();
     let mut from = 0;
-    for value in values {
+    for (value, content) in values {
         let start = value.as_ptr() as usize - document.as_ptr() as usize;
-        rest.extend_from_slice(&document[from..=start]);
+        changed.extend_from_slice(&document[from..=start]);
+        changed.extend_from_slice(&content);
         from = start + value.len() - 1;
     }
-    rest.extend_from_slice(&document[from..]);
-    rest
+    changed.extend_from_slice(&document[from..]);
+    changed
 }
 
 /// Reads one value of an object and skips the others; an error if the name is missing or repeated.
@@ -362,10 +395,10 @@ mod tests {
         Some((tables.pieces.map(list), tables.merges.map(list), text(tables.rest)))
     }
 
-    fn compact(merges: &str) -> Option<String> {
-        let document = format!(r#"{{"model": {{"vocab": {{"a": 0}}, "merges": {merges}, "x": 1}}}}"#);
-        let compact = read_tables(document.as_bytes())?.compact;
-        compact.map(|bytes| String::from_utf8(bytes).expect("it was a string"))
+    fn prepared(vocab: &str, merges: &str) -> Option<String> {
+        let document = format!(r#"{{"model": {{"vocab": {vocab}, "merges": {merges}, "x": 1}}}}"#);
+        let prepared = read_tables(document.as_bytes())?.prepared;
+        prepared.map(|bytes| String::from_utf8(bytes).expect("it was a string"))
     }
 
     fn pieces(document: &str) -> Option<Vec<String>> {
@@ -420,14 +453,27 @@ mod tests {
 
     #[test]
     fn pairs_become_strings() {
-        let expected = r#"{"model": {"vocab": {"a": 0}, "merges": ["a é","\" \n"], "x": 1}}"#;
-        assert_eq!(compact(r#"[["a", "\u00e9"], [ "\"" , "\n" ]]"#), Some(expected.into()));
+        let expected = r#"{"model": {"vocab": {"a":0}, "merges": ["a é","\" \n"], "x": 1}}"#;
+        assert_eq!(prepared(r#"{"a": 0}"#, r#"[["a", "\u00e9"], [ "\"" , "\n" ]]"#), Some(expected.into()));
     }
 
     #[test]
     fn merges_that_the_library_reads_otherwise_as_strings_stay_pairs() {
         for merges in [r#"["a b"]"#, r#"[["a", "b"], "b c"]"#, r##"[["a", "b"], ["#version", "1"]]"##, "[]", "null"] {
-            assert_eq!(compact(merges), None);
+            let expected = format!(r#"{{"model": {{"vocab": {{"a":0}}, "merges": {merges}, "x": 1}}}}"#);
+            assert_eq!(prepared(r#"{"a": 0}"#, merges), Some(expected));
+            assert_eq!(prepared(r#"[["a", 0]]"#, merges), None);
+        }
+    }
+
+    #[test]
+    fn pieces_are_sorted_and_the_last_of_equal_ones_stays_the_last() {
+        for (vocab, sorted) in [
+            (r#"{"é": 0, "b": 1, "\n": 2, "": 3, "ab": 4}"#, r#"{"":3,"\n":2,"ab":4,"b":1,"é":0}"#),
+            (r#"{"b": 2, "a": 1, "b": 0}"#, r#"{"a":1,"b":2,"b":0}"#),
+        ] {
+            let expected = format!(r#"{{"model": {{"vocab": {sorted}, "merges": [], "x": 1}}}}"#);
+            assert_eq!(prepared(vocab, "[]"), Some(expected));
         }
     }
 

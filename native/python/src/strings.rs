@@ -48,7 +48,7 @@ pub fn pack_strings<'py>(joined: &Bound<'py, PyBytes>, is_big_endian: bool) -> B
 /// Strings joined with NUL, and their number.
 type PyJoined<'py> = (Bound<'py, PyBytes>, usize);
 
-/// The rest of a tokenizer.json, its pieces, its merges, and the document with merges as strings.
+/// The rest of a tokenizer.json, its pieces, its merges, and the document as the library reads it faster.
 type PyTables<'py> = (Bound<'py, PyBytes>, Option<PyJoined<'py>>, Option<PyJoined<'py>>, Option<Bound<'py, PyBytes>>);
 
 /// Return the tables of a tokenizer.json; see `tokenizer_json::read_tables`.
@@ -57,8 +57,8 @@ pub fn read_tables<'py>(document: &Bound<'py, PyBytes>) -> Option<PyTables<'py>>
     let (py, bytes) = (document.py(), document.as_bytes());
     let tables = py.detach(|| tokenizer_json::read_tables(bytes))?;
     let bound = |joined: Joined| (PyBytes::new(py, &joined.bytes), joined.count);
-    let compact = tables.compact.map(|bytes| PyBytes::new(py, &bytes));
-    Some((PyBytes::new(py, &tables.rest), tables.pieces.map(bound), tables.merges.map(bound), compact))
+    let prepared = tables.prepared.map(|bytes| PyBytes::new(py, &bytes));
+    Some((PyBytes::new(py, &tables.rest), tables.pieces.map(bound), tables.merges.map(bound), prepared))
 }
 
 /// Return the indices at which two lists of strings differ, both joined with NUL, up to the end of the longer one.

@@ -81,28 +81,28 @@ def test_a_whole_model_is_read_if_its_merges_are_unusual(monkeypatch):
         convert_both(data, monkeypatch)
 
 
-def load_compact(data: bytes) -> tokenizers.Tokenizer | None:
+def load_prepared(data: bytes) -> tokenizers.Tokenizer | None:
     """Load what is read in place of a tokenizer.json, if anything."""
     tables = read_tables(data)
-    return tokenizers.Tokenizer.from_buffer(tables.compact) if tables and tables.compact else None
+    return tokenizers.Tokenizer.from_buffer(tables.prepared) if tables and tables.prepared else None
 
 
-@pytest.mark.parametrize("name", ["gemma-3", "gemma-4"])
-def test_the_library_makes_the_same_of_merges_as_strings(shared, name):
+@pytest.mark.parametrize("name", ["gemma-3", "gemma-4", "bert-bge", "gpt-2"])
+def test_the_library_makes_the_same_of_a_prepared_document(shared, name):
     pytest.importorskip("tokverify._native")
     data = (SHARED / "vocabs" / f"{name}.tokenizer.json").read_bytes()
-    compact = load_compact(data)
-    assert compact
-    assert compact.to_str() == tokenizers.Tokenizer.from_buffer(data).to_str()
+    prepared = load_prepared(data)
+    assert prepared
+    assert prepared.to_str() == tokenizers.Tokenizer.from_buffer(data).to_str()
 
 
 @pytest.mark.parametrize("piece", ['"', "\\", "\n", "\u2028", "é", "😀", "#", "#versions", "\x7f"])
 def test_the_library_makes_the_same_of_any_piece(piece):
     pytest.importorskip("tokverify._native")
     data = write({piece: 0, "a": 1, f"a{piece}": 2}, [["a", piece]])
-    compact = load_compact(data)
-    assert compact
-    assert compact.to_str() == tokenizers.Tokenizer.from_buffer(data).to_str()
+    prepared = load_prepared(data)
+    assert prepared
+    assert prepared.to_str() == tokenizers.Tokenizer.from_buffer(data).to_str()
 
 
 @pytest.mark.parametrize(
@@ -112,4 +112,15 @@ def test_the_library_makes_the_same_of_any_piece(piece):
 )
 def test_other_merges_are_not_rewritten(merges):
     pytest.importorskip("tokverify._native")
-    assert load_compact(write({"a": 0, "b": 1, "ab": 2, "#version": 3}, merges)) is None
+    tables = read_tables(write({"b": 0, "a": 1, "ab": 2, "#version": 3}, merges))
+    assert tables
+    assert tables.prepared
+    assert json.loads(tables.prepared)["model"]["merges"] == merges
+
+
+def test_the_last_id_of_a_repeated_piece_counts_as_before():
+    pytest.importorskip("tokverify._native")
+    data = write({"b": 0, "a": 1, "c": 2}, []).replace(b'"c"', b'"b"')
+    prepared = load_prepared(data)
+    assert prepared
+    assert prepared.token_to_id("b") == tokenizers.Tokenizer.from_buffer(data).token_to_id("b") == 2

@@ -24,8 +24,11 @@ class NativeTables(NamedTuple):
     """
     merges: JoinedStrings | None
     """The merges in their order, each with a space between its two pieces; None if one is written in another way."""
-    compact: bytes | None
-    """The document with its merges as strings, as in old files; None if they are not all pairs, or one cannot be."""
+    prepared: bytes | None
+    """The same document, which the library reads in less than half of the time; None if it cannot be written so.
+
+    Its merges are strings, as in old files, and its pieces are sorted, as the library copies them to a sorted map.
+    """
 
 
 def read_tables(document: bytes) -> NativeTables | None:
@@ -38,9 +41,9 @@ def read_tables(document: bytes) -> NativeTables | None:
     found = module.read_tables(document) if module else None
     if found is None:
         return None
-    rest, pieces, merges, compact = found
+    rest, pieces, merges, prepared = found
     joined_pieces, joined_merges = (JoinedStrings(*strings) if strings else None for strings in (pieces, merges))
-    return NativeTables(rest, joined_pieces, joined_merges, compact)
+    return NativeTables(rest, joined_pieces, joined_merges, prepared)
 
 
 @runtime_checkable
