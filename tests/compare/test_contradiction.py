@@ -385,7 +385,7 @@ def test_an_end_that_two_files_name_and_a_third_one_does_not_is_no_contradiction
 def test_an_end_that_the_chat_template_writes_is_no_contradiction_to_an_older_special_tokens_map(tmp_path):
     (tmp_path / "special_tokens_map.json").write_text(json.dumps(OTHER_EOS))
     template = "{% for message in messages %}{{ message.content }}<|im_end|>{% endfor %}"
-    facts = reference(tmp_path, **{"eos_token": "<|im_end|>", "chat_template": template})
+    facts = reference(tmp_path, **OWN_EOS, chat_template=template)
     spec = replace(BPE, special_ids={**BPE.special_ids, "eos": BPE.tokens.index("<think>")})
     assert difference(verify(spec, facts), Aspect.SPECIAL_IDS).origin is Origin.UNKNOWN
 
