@@ -567,14 +567,9 @@ def _split_by(pattern: str, seconds: float = _MOST_SECONDS) -> Callable[[str], l
 
 
 def _added_tokens(document: Document, pieces: Sequence[str]) -> dict[int, AddedToken]:
-    ids = index_pieces(pieces)
-    return {
-        ids.get(token["content"], token["id"]): AddedToken(
-            ids.get(token["content"], token["id"]),
-            token["content"],
-            bool(token["special"]),
-            bool(token.get("lstrip")),
-            bool(token.get("rstrip")),
-        )
-        for token in document.added_tokens
-    }
+    ids, found = index_pieces(pieces), dict[int, AddedToken]()
+    for token in document.added_tokens:
+        text, flags = token["content"], (bool(token.get(name)) for name in ("special", "lstrip", "rstrip"))
+        id = ids.get(text, token["id"])
+        found[id] = AddedToken(id, text, *flags)
+    return found

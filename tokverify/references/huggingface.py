@@ -40,7 +40,7 @@ from tokverify.sources.huggingface.tables import NativeTables, read_tables
 from tokverify.sources.location import read_file
 from tokverify.spec import MAX_GAP, MAX_TOKENS, TokenType, TokenTypes
 from tokverify.system.beside import Beside
-from tokverify.system.json_input import MAX_MEMORY, fits_memory
+from tokverify.system.json_input import MAX_MEMORY, estimate_memory
 from tokverify.system.library_error import raised_as
 from tokverify.tokenizer import GenerationEnds, TokenizerStages
 from tokverify.tokenizer import Tokenizer as AnyTokenizer
@@ -339,7 +339,7 @@ def from_json(  # noqa: PLR0913 - the optional ones are keywords
         BrokenFileError: If it is not a tokenizer.json.
         UnsupportedError: If it exceeds a limit.
     """
-    if not fits_memory(data):
+    if estimate_memory(data) > MAX_MEMORY:
         raise UnsupportedError(f"{source}: would need more than {MAX_MEMORY >> 20:,} MiB of memory, the limit")
     digest = Beside(lambda: hashlib.sha256(data).hexdigest())
     tables = read_tables(data)

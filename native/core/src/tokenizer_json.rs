@@ -98,7 +98,7 @@ fn write_sorted(mut pieces: Vec<(Cow<'_, str>, u64)>) -> Option<Vec<u8>> {
     pieces.sort_by_cached_key(|(piece, _)| beginning_of(piece));
     let mut content = Vec::with_capacity(pieces.len() * PIECE_LENGTH);
     for (piece, id) in &pieces {
-        serde_json::to_writer(&mut content, piece).ok()?;
+        push_string(&mut content, piece.as_bytes())?;
         write!(content, ":{id},").ok()?;
     }
     content.pop();
@@ -121,12 +121,23 @@ fn write_strings(merges: &Joined) -> Option<Vec<u8>> {
     }
     let mut content = Vec::with_capacity(merges.bytes.len());
     strings.try_for_each(|merge| {
-        serde_json::to_writer(&mut content, std::str::from_utf8(merge).ok()?).ok()?;
+        push_string(&mut content, merge)?;
         content.push(b',');
         Some(())
     })?;
     content.pop();
     Some(content)
+}
+
+/// Append a string, which rarely contains anything to escape.
+fn push_string(content: &mut Vec<u8>, string: &[u8]) -> Option<()> {
+    if string.iter().any(|&byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        return serde_json::to_writer(content, std::str::from_utf8(string).ok()?).ok();
+    }
+    content.push(b'"');
+    content.extend_from_slice(string);
+    content.push(b'"');
+    Some(())
 }
 
 fn json(value: &str) -> serde_json::Deserializer<serde_json::de::StrRead<'_>> {
