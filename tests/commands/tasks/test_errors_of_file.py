@@ -7,21 +7,27 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from support.bare_tokenizer import IdsOnly
 from support.rule_maker import CHATML, bpe_json, good_bpe
 from support.selection import thinned
 from support.sentencepiece_maker import train_model
+from support.spec_maker import spm_spec
 from tokverify.case import Case
 from tokverify.commands.cli import main
 from tokverify.commands.tasks.fix import fix_model
 from tokverify.commands.tasks.opening import open_model, open_reference
 from tokverify.commands.tasks.own_rules import add_rule_findings
 from tokverify.commands.tasks.run import verify_model
+from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.opened import OpenedReference
+from tokverify.engine.encoder import Encoder
+from tokverify.references.reference import FoundReference
 from tokverify.report.fix import fix_exit_code
 from tokverify.report.run import failing_differences
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.sentencepiece.reader import read_spec as read_sentencepiece
+from tokverify.spec import TokenType
 
 CASES = [Case(id="1", suite="made", text="ab 12", add_special=False)]
 
@@ -151,6 +157,17 @@ def test_tokens_without_embeddings_fail_a_run(tmp_path: Path):
     # Compared with a program that reads the same file, the file is not on trial.
     itself = OpenedReference(replace(found.found, reads_model=True))
     assert add_rule_findings(report, opened, itself) is report
+
+
+def test_what_a_reference_that_shows_only_ids_cannot_contradict_fails_a_run(tmp_path: Path):
+    spec = spm_spec({"▁": -5, "a": -1, "b": -2, "ab": -3}, special_ids={"bos": 1, "eos": 2, "unk": 0})
+    types = [TokenType.NORMAL.value if type == TokenType.BYTE else type for type in spec.types]
+    write_gguf(tmp_path / "model.gguf", replace(spec, types=types))
+    opened, found = open_model(tmp_path / "model.gguf"), Encoder(spec)
+    report = verify_tokenizers(opened.encoder, IdsOnly(found), CASES)
+    assert report.exit_code == 0
+    shown = OpenedReference(FoundReference(IdsOnly(found), source="a program"))
+    assert [each.code for each in failing_differences(add_rule_findings(report, opened, shown))] == ["TV109"]
 
 
 def test_a_charsmap_that_replaces_characters_differently_fails_a_run_and_is_repaired(tmp_path: Path):

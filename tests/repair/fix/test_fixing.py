@@ -130,6 +130,12 @@ def test_a_text_that_the_reference_declares_is_verified_although_the_type_stays_
     assert unverified_ids(typed(escaped, "&lt;x&gt;", NORMAL), SPM, facts, after) == [SPM.tokens.index("<x>")]
 
 
+def test_a_token_that_is_named_like_a_byte_is_verified_as_one_by_ids_alone():
+    wrong = replace(SPM, types=[NORMAL if type == TokenType.BYTE else type for type in SPM.types])
+    plan = make_plan(Path("model.gguf"), Declaration(spec=wrong), Opened(IdsOnly(Encoder(SPM))), CASES)
+    assert (plan.repair.changed_tokens, plan.repair.inferred_tokens) == (256, 0)
+
+
 def test_what_ids_cannot_show_is_reported_as_not_compared():
     report = to_report(planned(replace(SPM, chat_template=None, named_chat_templates={}), SPM, bare=True))
     assert fix_exit_code(report) == 0

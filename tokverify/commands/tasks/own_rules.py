@@ -17,6 +17,7 @@ from tokverify.engine.special_text import EOG_TEXTS
 from tokverify.report.finding import ERROR, WARNING, Finding
 from tokverify.report.run import Report, failing_differences
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.tokenizer import why_hidden
 
 _ROLES_AND_SIZES = frozenset(["TV105", "TV106"])
 _CHARSMAP = frozenset(["TV205"])
@@ -32,25 +33,33 @@ def add_rule_findings(report: Report, model: OpenedModel, reference: OpenedRefer
 
 def _add_all(report: Report, model: OpenedModel) -> Report:
     """Add the errors and warnings of all static rules."""
-    from tokverify.compare.checks import RULES
-
-    # Rules from TV200 on compare with a reference.
-    codes = [code for code in RULES if code < "TV200"]
+    codes = _static_codes()
     found = [finding for finding in _apply(model, None, codes) if finding.severity >= WARNING]
     return replace(_with_findings(report, found), rules=len(codes))
+
+
+def _static_codes() -> frozenset[str]:
+    """Return the codes of the rules that need no reference."""
+    from tokverify.compare.checks import RULES
+
+    # Rules from TV200 on compare with one.
+    return frozenset(code for code in RULES if code < "TV200")
 
 
 def _add_errors(report: Report, model: OpenedModel, reference: OpenedReference | None) -> Report:
     """Add the errors of a GGUF file about roles and sizes, except for those that the report contains.
 
-    Others are about a charsmap and a chat template that are not the reference's. There are none if the reference reads
-    the same file, so that the file is not on trial.
+    Others are about a charsmap and a chat template that are not the reference's, and about all that a reference does
+    not list if it shows only ids. There are none if the reference reads the same file, so that the file is not on
+    trial.
     """
     if model.kind != "gguf" or (reference is not None and reference.found.reads_model):
         return report
     has_other_charsmap = reference is not None and find_replaced_differently(model.encoder, reference.tokenizer)
     has_other_template = any(each.aspect is Aspect.TEMPLATE for each in report.differences)
-    codes = _ROLES_AND_SIZES if _is_suspicious(model) else frozenset[str]()
+    shows_ids_only = reference is not None and bool(why_hidden(reference.tokenizer))
+    codes = _static_codes() if shows_ids_only else frozenset[str]()
+    codes |= _ROLES_AND_SIZES if _is_suspicious(model) else frozenset()
     codes |= _CHARSMAP if has_other_charsmap else frozenset()
     codes |= _TEMPLATES if has_other_template else frozenset()
     if not codes:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from tokverify.compare.opened import Opened
 from tokverify.engine.joined_strings import find_differing
+from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.repair.fix.measure import Measure
 from tokverify.repair.probed_type_change import confirmed_by_probing
 from tokverify.repair.token_patch import types_of
@@ -29,8 +30,15 @@ def unverified_ids(old: TokenizerSpec, new: TokenizerSpec, facts: Opened, after:
     """Return the ids with a new text or type that the reference does not declare and no matching text shows."""
     changed = set(find_differing(old.tokens, new.tokens)) | set(find_differing(types_of(old), types_of(new)))
     unshown = {id for id in changed - _shown_ids(after) if id < len(new.tokens)}
-    left = unshown - _declared_ids(unshown, old, new, facts)
+    left = unshown - _declared_ids(unshown, old, new, facts) - _named_bytes(unshown, old, new)
     return sorted(left - _known_bytes(left, old, new, facts, after)) if left else []
+
+
+def _named_bytes(ids: Iterable[int], old: TokenizerSpec, new: TokenizerSpec) -> set[int]:
+    """Return those of some ids whose type became BYTE, as their text says: no text can contain half of the bytes."""
+    types, size = types_of(new), len(old.tokens)
+    named = (id for id in ids if id < size and types[id] == TokenType.BYTE and old.tokens[id] == new.tokens[id])
+    return {id for id in named if BYTE_PIECE.fullmatch(new.tokens[id])}
 
 
 def _declared_ids(ids: Iterable[int], old: TokenizerSpec, new: TokenizerSpec, facts: Opened) -> set[int]:
