@@ -306,8 +306,7 @@ def _example(results: Sequence[CaseResult]) -> str:
 def limit_note(diagnosis: Diagnosis) -> str:
     """Say that a diagnosis reached its limit, and what it did not try."""
     tried = f"the limit was reached after {plural(diagnosis.tried, 'change')}"
-    names = ", ".join(diagnosis.not_tried)
-    return f"{tried}; not tried: {names}" if names else tried
+    return f"{tried}; not tried: {list_items(diagnosis.not_tried)}" if diagnosis.not_tried else tried
 
 
 def explanation_lines(report: Report) -> list[str]:
