@@ -11,6 +11,7 @@ from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import Attribute
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import TYPES
+from tokverify.spec import pieces_made_by
 from tokverify.text.wording import list_tokens, plural
 from tokverify.texts.token_text import ordinary_markers
 
@@ -25,8 +26,9 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
         Looks for NORMAL tokens with texts such as `<|im_start|>`, `<start_of_turn>`, `<｜User｜>` or `[CLS]`, and
         encodes texts with them. A token that is still encoded whole is accepted: a unigram model (`t5`) weighs NORMAL
         tokens by their scores against other segmentations, so that T5's `<extra_id_0>` needs no other type. Otherwise
-        it is an error if the chat template contains the token, for information if the reference does the same, and a
-        warning in all other cases. llama.cpp's own overrides by text are taken into account.
+        it is an error if the chat template contains the token, for information if the reference does the same or if a
+        merge makes the token, such as Qwen's `<s>`, which was learned from texts like a word, and a warning in all
+        other cases. llama.cpp's own overrides by text are taken into account.
 
     Why it is bad:
         A NORMAL token is not matched before the text is split and merged, so in a chat it is usually split. The
@@ -58,7 +60,12 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
         yield Finding(
             ERROR, message + list_tokens(written, settings.pieces), ids=tuple(written), keys=(TYPES,), repair=FIX
         )
-    others = [id for id in lost if id not in written]
+    made = set(pieces_made_by(subject.spec.merges or ())) if lost else set()
+    learned = [id for id in lost if id not in written and settings.pieces[id] in made]
+    if learned:
+        message = f"{_count(learned)}, like words, as merges make {'it' if len(learned) == 1 else 'them'}: "
+        yield Finding(INFO, message + list_tokens(learned, settings.pieces), ids=tuple(learned), keys=(TYPES,))
+    others = [id for id in lost if id not in written and id not in learned]
     if others:
         yield _check_unwritten(subject, others)
 
