@@ -85,11 +85,16 @@ def diagnose(
 
 
 def _drop_rivals(found: DiagnosisResult) -> DiagnosisResult:
-    """Drop what makes decoded texts only more alike, if the reference's own way explains all of them."""
-    first = found.diagnosis.explanations[0]
-    if first.expressible or first.unexplained or first.broken:
+    """Drop what makes decoded texts only more alike, and explains none that the reference's own way does not."""
+    first, *others = found.diagnosis.explanations
+    if first.expressible or first.broken:
         return found
-    return DiagnosisResult(replace(found.diagnosis, explanations=(first,)), found.changes[:1])
+    left = set(first.unexplained)
+    kept = [0, *(index for index, other in enumerate(others, 1) if not left.issubset(other.unexplained))]
+    explanations = tuple(found.diagnosis.explanations[index] for index in kept)
+    return DiagnosisResult(
+        replace(found.diagnosis, explanations=explanations), tuple(found.changes[index] for index in kept)
+    )
 
 
 class _Search(Generic[_Goal]):
