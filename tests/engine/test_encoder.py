@@ -188,6 +188,7 @@ class TestFingerprint:
             {"add_bos": True},  # the default, declared
             {"special_ids": {"bos": 1, "eos": 2, "unk": 0, "pad": 5}},
             {"merges": ["a b"]},  # which SPM does not look at
+            {"charsmap": b"charsmap"},  # nor at this
             {"pre": "default"},
         ],
     )

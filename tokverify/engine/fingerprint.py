@@ -32,7 +32,7 @@ def fingerprint(spec: TokenizerSpec, settings: Settings) -> str:
         digest.update(join(strings) + b"\0\0")
     digest.update(settings.attributes + b"\0")
     digest.update(_little_endian(spec.scores or ()) if ranking.uses_scores else b"")
-    digest.update(spec.charsmap or b"")
+    digest.update(spec.charsmap or b"" if settings.family.uses_charsmap else b"")
     return digest.hexdigest()
 
 

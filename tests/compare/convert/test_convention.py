@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec
+import pytest
+
+from support.spec_maker import CONTROL, USER_DEFINED, bpe_spec, unigram_spec
 from tokverify.compare.convert.convention import follow_conventions
 
 SPEC = bpe_spec([], {"<|user|>": USER_DEFINED, "<b>": USER_DEFINED, "<|endoftext|>": CONTROL, "<c>": CONTROL})
@@ -28,3 +30,9 @@ def test_the_token_that_is_named_like_an_end_is_eos_if_none_is_declared():
 def test_nothing_changes_if_eos_is_declared_or_nothing_is_named_like_it():
     for spec in (replace(SPEC, special_ids={"eos": 1}), bpe_spec([], {"<b>": CONTROL, "<c>": CONTROL})):
         assert follow_conventions(spec, "tiktoken") == (spec, ())
+
+
+@pytest.mark.parametrize(("model", "kept"), [("t5", b"charsmap"), ("llama", None)])
+def test_only_a_model_that_normalizes_with_a_charsmap_keeps_it(model: str, kept: bytes | None):
+    spec = replace(unigram_spec({"a": -1.0}), model=model, charsmap=b"charsmap")
+    assert follow_conventions(spec, "sentencepiece")[0].charsmap == kept

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tokverify.compare.role_name import declare_end, is_special
+from tokverify.engine.families import find_family
 from tokverify.engine.settings import resolve
 from tokverify.engine.special_text import is_converted_control
 from tokverify.spec import TokenizerSpec, TokenType
@@ -15,13 +16,17 @@ _USER_DEFINED, _CONTROL = TokenType.USER_DEFINED.value, TokenType.CONTROL.value
 
 
 def follow_conventions(spec: TokenizerSpec, kind: str) -> tuple[TokenizerSpec, tuple[str, ...]]:
-    """Return what a GGUF file should declare, and a sentence for each convention that it follows.
+    """Return what a GGUF file should declare, and a sentence for each convention that changes what it does.
 
     Args:
         spec: What the source declares, and the user.
         kind: The kind of the source. Only of a tokenizer.json, the converter takes types from the texts of tokens.
     """
     sentences: list[str] = []
+    family = find_family(spec.model)
+    if spec.charsmap is not None and family and not family.uses_charsmap:
+        # llama.cpp ignores it, and a limit names the texts that differ because of that.
+        spec = replace(spec, charsmap=None)
     if kind == "tokenizers" and (ids := _visible_markers(spec)):
         types = list(spec.types or ())
         for marker in ids:
