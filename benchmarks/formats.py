@@ -35,7 +35,8 @@ from tokverify.report.fuzz import (
     Share,
     Stop,
 )
-from tokverify.report.run import Report, Side, Status
+from tokverify.report.run import Report, Status
+from tokverify.report.side import Side
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

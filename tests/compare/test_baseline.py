@@ -17,7 +17,8 @@ from tokverify.compare.digest import digest
 from tokverify.errors import TokverifyError
 from tokverify.report.finding import WARNING
 from tokverify.report.known_difference import KnownDifference
-from tokverify.report.run import AppliedLimit, Report, Side, Status, count_status, run_exit_code
+from tokverify.report.run import AppliedLimit, Report, Status, count_status, run_exit_code
+from tokverify.report.side import Side
 from tokverify.report.tokenizer_difference import Origin
 
 TODAY = date(2026, 6, 1)

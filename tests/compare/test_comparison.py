@@ -9,7 +9,8 @@ from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.fuzz.trial import Trial
 from tokverify.errors import UnsupportedError
 from tokverify.report.fuzz import DifferenceKind
-from tokverify.report.run import Side, Status, count_decode_differences, run_exit_code
+from tokverify.report.run import Status, count_decode_differences, run_exit_code
+from tokverify.report.side import Side
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.texts.alignment import compare_decoded
 from tokverify.texts.sample import Sample

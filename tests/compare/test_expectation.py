@@ -4,7 +4,7 @@ from support.fake_tokenizer import FakeTokenizer
 from tokverify.case import Case
 from tokverify.compare.expectation import agrees, expect_of, expect_side, expected_tokens
 from tokverify.report.difference import NO_TOKEN
-from tokverify.report.run import Side
+from tokverify.report.side import Side
 from tokverify.tokenizer import Token
 
 SIDE = Side("gemma-3", "gemma-3.gguf", aliases=("Gemma 3",), family="llama", fingerprint="0123456789abcdef")

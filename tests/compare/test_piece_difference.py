@@ -4,7 +4,7 @@ import pytest
 
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.compare.piece_difference import find_piece_differences
-from tokverify.report.run import PieceDifference, VocabularyDifference
+from tokverify.report.vocabulary_difference import PieceDifference, VocabularyDifference
 
 WORDS = [f"w{number}" for number in range(20)]
 

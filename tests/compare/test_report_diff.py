@@ -16,7 +16,8 @@ from tokverify.report.finding import INFO
 from tokverify.report.known_difference import KnownDifference
 from tokverify.report.report_diff import CaseChangeKind as Kind
 from tokverify.report.report_diff import report_diff_exit_code
-from tokverify.report.run import CaseResult, Report, Side, Status
+from tokverify.report.run import CaseResult, Report, Status
+from tokverify.report.side import Side
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.texts.alignment import compare
 from tokverify.tokenizer import Token

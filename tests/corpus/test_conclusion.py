@@ -9,7 +9,7 @@ from tokverify.corpus.conclusion import Comparison, conclude, describe_place
 from tokverify.corpus.result import CauseTally, Example, GroupTally, Place, ReasonTally, Tally
 from tokverify.engine.encoder import Encoder
 from tokverify.report.corpus import CorpusCause, CorpusReport, check_corpus, corpus_exit_code
-from tokverify.report.run import Side
+from tokverify.report.side import Side
 from tokverify.texts.mode import Mode
 
 MODE = Mode(add_special=True, parse_special=True)

@@ -15,7 +15,7 @@ from tokverify.corpus.plan import divide
 from tokverify.corpus.result import Tally, UnitResult, add
 from tokverify.corpus.work import Observation, Worker
 from tokverify.engine.encoder import Encoder
-from tokverify.report.run import Side
+from tokverify.report.side import Side
 from tokverify.texts.mode import Mode
 
 MODE = Mode(add_special=True, parse_special=True)

@@ -22,7 +22,8 @@ from tokverify.references import command_process, open_reference
 from tokverify.references.command import CommandTokenizer, load
 from tokverify.references.command_process import Program
 from tokverify.report.diff import Level, Outcome
-from tokverify.report.run import Side, count_decode_differences, run_exit_code, vocabularies_differ
+from tokverify.report.run import count_decode_differences, run_exit_code, vocabularies_differ
+from tokverify.report.side import Side
 from tokverify.report.stream import StreamFault, StreamMethod
 from tokverify.spec import TokenType
 

@@ -7,7 +7,7 @@ import pytest
 from tokverify.render.kinds import FORMATS, present
 from tokverify.render.options import RenderOptions
 from tokverify.report.learn import LearnedDifference, LearnedFact, LearnedToken, Learning, Origin
-from tokverify.report.run import Side
+from tokverify.report.side import Side
 
 HOSTILE = "[red]x[/] \x1b[31m\u202e\0"
 LEARNING = Learning(

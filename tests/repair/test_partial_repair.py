@@ -9,7 +9,8 @@ from tokverify.engine.deviation import Deviation
 from tokverify.repair.change import TokenizerChange
 from tokverify.repair.repair import add_repairs
 from tokverify.report.diagnosis import Diagnosis, Explanation, command_line
-from tokverify.report.run import Report, Side
+from tokverify.report.run import Report
+from tokverify.report.side import Side
 
 PRE = TokenizerChange(kind="pre", sentence="setting pre", cost=1.0, gguf_command="gguf-new-metadata MODEL FIXED")
 SEP = replace(PRE, kind="sep_id", sentence="setting sep")

@@ -9,8 +9,8 @@ import pytest
 from support.paths import ROOT
 
 PACKAGE = ROOT / "tokverify"
-VISIBLE_TO_RENDERERS = {"render", "report", "text", "tokenizer", "version"}
-"""The packages `report/` and `text/`, and the modules that define tokens and the version."""
+VISIBLE_TO_RENDERERS = {"case", "render", "report", "text", "tokenizer", "version"}
+"""The packages `report/` and `text/`, and the modules that define cases, tokens and the version."""
 
 
 def classes_with_methods(code: str) -> list[str]:

@@ -5,7 +5,8 @@ from functools import cache
 
 from support.hostile_finding import HOSTILE, hostile_fuzz
 from tokverify.report.canonical import CanonicalReport, Deviation, DeviationCount
-from tokverify.report.run import Side, Status
+from tokverify.report.run import Status
+from tokverify.report.side import Side
 
 
 @cache

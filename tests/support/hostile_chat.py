@@ -12,7 +12,7 @@ from tokverify.report.chat import (
     TextDifference,
 )
 from tokverify.report.finding import Severity
-from tokverify.report.run import Side
+from tokverify.report.side import Side
 from tokverify.texts.alignment import compare
 from tokverify.tokenizer import Token
 

@@ -12,7 +12,7 @@ from tokverify.compare.fuzz.plan import FuzzPlan
 from tokverify.render.kinds import Presentation
 from tokverify.report.diff import ChangeReport, Consequence, Effect, Level, Outcome, Part, PartChange, Witness
 from tokverify.report.fuzz import FuzzReport
-from tokverify.report.run import Side
+from tokverify.report.side import Side
 
 HOSTILE = f"{MARKUP}\x1b[31m\u202e\0\udc80"
 PIECES = ("[/INST]", "\x1b[2J", "<script>x</script>", "\u202e", "|`", "##[")

@@ -14,7 +14,7 @@ from support.hostile_stream import hostile_stream
 from support.make_golden import hostile_report
 from tokverify.compare.report_diff import compare_reports
 from tokverify.report.report_diff import ReportDiff
-from tokverify.report.run import Side
+from tokverify.report.side import Side
 from tokverify.report.versions import TriedVersion, VersionsReport
 
 

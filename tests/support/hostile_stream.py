@@ -1,7 +1,7 @@
 """A report of `tokverify stream` with every fault, in which every text is an attack."""
 
 from support.hostile_finding import HOSTILE
-from tokverify.report.run import Side
+from tokverify.report.side import Side
 from tokverify.report.stream import Reach, StreamedSide, StreamFailure, StreamFault, StreamMethod, StreamReport
 
 

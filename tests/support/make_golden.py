@@ -20,7 +20,8 @@ from tokverify.render.options import RenderOptions
 from tokverify.repair.repair import add_repairs
 from tokverify.report.diagnosis import Diagnosis, Explanation
 from tokverify.report.known_difference import KnownDifference
-from tokverify.report.run import CaseResult, Report, Side
+from tokverify.report.run import CaseResult, Report
+from tokverify.report.side import Side
 
 GOLDEN = Path(__file__).parents[1] / "render" / "golden"
 OUTPUTS = {

@@ -1,6 +1,7 @@
 from support.fake_tokenizer import FakeTokenizer
 from tokverify.engine.joined_strings import JoinedStrings, join
-from tokverify.report.run import PieceDifference, vocabularies_differ
+from tokverify.report.run import vocabularies_differ
+from tokverify.report.vocabulary_difference import PieceDifference
 from tokverify.texts.vocabulary import compare_vocabularies, list_other_tokens
 
 

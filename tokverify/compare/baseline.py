@@ -22,7 +22,8 @@ from tokverify.errors import TokverifyError
 from tokverify.report.audit import AuditReport, fails_audit
 from tokverify.report.chat import CHAT_CODES, ChatReport, finding_fails, searched_codes
 from tokverify.report.known_difference import IdRange, KnownDifference, subject_of
-from tokverify.report.run import CaseResult, Report, Side, Status
+from tokverify.report.run import CaseResult, Report, Status
+from tokverify.report.side import Side
 from tokverify.report.tokenizer_difference import Aspect, select_failing
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import list_items, suggest_name

@@ -25,8 +25,9 @@ from tokverify.compare.role_difference import find_end_differences, find_role_di
 from tokverify.compare.type_difference import find_type_differences
 from tokverify.errors import NotComparedError, answer_or
 from tokverify.report.finding import ERROR, WARNING
-from tokverify.report.run import NEARLY_ALL, CaseResult, Report
+from tokverify.report.run import CaseResult, Report
 from tokverify.report.tokenizer_difference import BLAME, Aspect, Origin, TokenizerDifference
+from tokverify.report.vocabulary_difference import NEARLY_ALL
 from tokverify.sources.gguf import keys
 from tokverify.texts.vocabulary import find_other_roles
 from tokverify.tokenizer import Tokenizer, pieces_of

@@ -11,7 +11,8 @@ from tokverify.case import Case, Expect
 from tokverify.compare.expectation import agrees, describe_agreement, describe_missing, expect_of, expected_tokens
 from tokverify.errors import EncodeError, UnsupportedError
 from tokverify.report.difference import DecodeDifference
-from tokverify.report.run import CaseResult, Side, Status
+from tokverify.report.run import CaseResult, Status
+from tokverify.report.side import Side
 from tokverify.text.utf8 import has_surrogate, to_utf8
 from tokverify.texts.alignment import compare, compare_decoded
 from tokverify.texts.batch import FAILURES, Answers, Failure, Known, combine

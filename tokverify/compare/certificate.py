@@ -21,7 +21,8 @@ from tokverify.case import Case
 from tokverify.cases.loading import select
 from tokverify.compare.digest import digest_suites
 from tokverify.errors import BrokenFileError, TokverifyError
-from tokverify.report.run import Report, Side, Status, count_explained, count_status
+from tokverify.report.run import Report, Status, count_explained, count_status
+from tokverify.report.side import Side
 from tokverify.report.tokenizer_difference import Verdict
 from tokverify.text.wording import plural
 

@@ -14,7 +14,8 @@ from tokverify.compare.expectation import expect_side
 from tokverify.compare.side import side_of
 from tokverify.compare.tokenizer_comparison import compare_tokenizers, describe_decoding, sort_by_severity
 from tokverify.errors import GoneError
-from tokverify.report.run import AppliedLimit, CaseResult, Report, Side, Status
+from tokverify.report.run import AppliedLimit, CaseResult, Report, Status
+from tokverify.report.side import Side
 from tokverify.report.tokenizer_difference import FAIL_ON
 from tokverify.text.wording import plural
 from tokverify.texts.batch import Known

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from tokverify.case import Case, Expect
 from tokverify.references.location import EXPECT
 from tokverify.report.difference import NO_TOKEN
-from tokverify.report.run import CaseResult, Side
+from tokverify.report.run import CaseResult
+from tokverify.report.side import Side
 from tokverify.tokenizer import Token, Tokenizer, pieces_of, tokens_for_display
 
 _MIN_FINGERPRINT_DIGITS = 8

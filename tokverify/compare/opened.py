@@ -17,7 +17,7 @@ from tokverify.engine.engine_choice import available_engine, require_requested
 from tokverify.engine.piece_index import index_pieces
 from tokverify.engine.requirement import describe_changes, describe_needs
 from tokverify.errors import EncodeError, TokverifyError, answer_or
-from tokverify.report.run import Side
+from tokverify.report.side import Side
 from tokverify.sources.gguf.declaration import Declaration
 from tokverify.sources.stores.model_file import ModelFile
 from tokverify.sources.tokenizer_file import file_of

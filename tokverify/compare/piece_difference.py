@@ -16,8 +16,8 @@ from tokverify.compare.shift import find_shift
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
-from tokverify.report.run import PieceDifference, VocabularyDifference
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
+from tokverify.report.vocabulary_difference import PieceDifference, VocabularyDifference
 from tokverify.sources.config import are_left_open, configured_roles, find_displaced
 from tokverify.sources.gguf.keys import TOKENS, TYPES
 from tokverify.spec import ADDED_TYPES, TokenType

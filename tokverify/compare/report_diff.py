@@ -17,7 +17,8 @@ from tokverify.report.report_diff import (
     SideChange,
     VersionChange,
 )
-from tokverify.report.run import CaseResult, Report, Side, Status, other_side
+from tokverify.report.run import CaseResult, Report, Status, other_side
+from tokverify.report.side import Side
 from tokverify.report.tokenizer_difference import difference_fails
 
 _Change = TypeVar("_Change", CaseChange, DifferenceChange)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from tokverify.report.run import Side
+from tokverify.report.side import Side
 from tokverify.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 from tokverify.case import Case
 from tokverify.compare.extending import Extending, Extensions
 from tokverify.errors import EncodeError, UnsupportedError, or_raise
-from tokverify.report.run import Side
+from tokverify.report.side import Side
 from tokverify.report.stream import StreamedSide, StreamFailure, StreamFault, StreamMethod
 from tokverify.text.sequence import common_ends, common_length
 from tokverify.texts.mode import Modes, mode_of

@@ -20,8 +20,9 @@ from tokverify.compare.type_difference import find_left_out_types, find_type_dif
 from tokverify.compare.unread_key import find_unread
 from tokverify.errors import GoneError, NotComparedError, TokverifyError
 from tokverify.report.finding import WARNING
-from tokverify.report.run import CaseResult, VocabularyDifference
+from tokverify.report.run import CaseResult
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
+from tokverify.report.vocabulary_difference import VocabularyDifference
 from tokverify.text.wording import plural
 from tokverify.tokenizer import OpenLeaving, Tokenizer, why_hidden
 

@@ -27,7 +27,9 @@ from tokverify.report.corpus import (
 )
 from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.fuzz import DifferenceKind
-from tokverify.report.run import NEARLY_ALL, CaseResult, Report, Side, Status
+from tokverify.report.run import CaseResult, Report, Status
+from tokverify.report.side import Side
+from tokverify.report.vocabulary_difference import NEARLY_ALL
 from tokverify.texts.alignment import compare
 from tokverify.texts.mode import Mode
 from tokverify.texts.sample import Sample

@@ -53,7 +53,7 @@ from tokverify.report.chat import (
     repair_of,
 )
 from tokverify.report.finding import Severity
-from tokverify.report.run import Side
+from tokverify.report.side import Side
 from tokverify.text.command_line import fixed_name, name_files
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural

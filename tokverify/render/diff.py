@@ -55,7 +55,8 @@ from tokverify.report.diff import (
 )
 from tokverify.report.diff import Level as ConsequenceLevel
 from tokverify.report.fuzz import Stop
-from tokverify.report.run import FAILING, Side
+from tokverify.report.run import FAILING
+from tokverify.report.side import Side
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import encode_options, list_items, percentage, plural, truncate
 

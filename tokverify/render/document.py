@@ -8,9 +8,9 @@ constant or a number.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tokverify.report.diagnosis import Command
 from tokverify.report.difference import Difference
@@ -39,8 +39,7 @@ class Style(Enum):
     EXPECTED = "expected"
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A piece of an inline text."""
 
     text: str
@@ -114,29 +113,25 @@ def spans(inline: Inline) -> list[Span]:
     return [Span(part) if isinstance(part, str) else part for part in parts]
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(NamedTuple):
     """Sentences."""
 
     text: Inline
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """A heading within a section."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Bullets:
+class Bullets(NamedTuple):
     """A list of items."""
 
     items: Sequence[Inline]
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """An item of a list; its further lines continue the first one."""
 
     lines: Sequence[Inline]
@@ -144,8 +139,7 @@ class Item:
     """Commands that can be pasted into a shell, below the lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(NamedTuple):
     """A list of items that have several lines each."""
 
     items: Sequence[Item]
@@ -154,15 +148,13 @@ class Items:
     numbered: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(NamedTuple):
     """Labels with lines of text; a label may have several lines."""
 
     lines: Sequence[Line]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column of a table."""
 
     heading: str
@@ -171,8 +163,7 @@ class Column:
     """Whether the cells are justified at the right."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """Rows of cells below headings."""
 
     columns: Sequence[Column]
@@ -181,15 +172,13 @@ class Table:
     """What is not shown, such as `12 more, shown with -v`."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandLine:
+class CommandLine(NamedTuple):
     """A command that can be pasted into a shell, however narrow the terminal is."""
 
     command: Command
 
 
-@dataclass(frozen=True, slots=True)
-class Alignment:
+class Alignment(NamedTuple):
     """Two aligned tokenizations."""
 
     difference: Difference
@@ -199,16 +188,14 @@ class Alignment:
     """Whether long stretches without a difference are left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(NamedTuple):
     """Lines in which every character counts; they have passed `visible`."""
 
     lines: Sequence[str]
     language: str = "text"
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(NamedTuple):
     """Cases that share an outcome and the reason for it, by name."""
 
     label: str
@@ -219,8 +206,7 @@ class Names:
     """Whether `table` leaves out all but the first few names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Details:
+class Details(NamedTuple):
     """What most people need not read in full: `markdown` and `html` fold it, `table` shows it below its title."""
 
     title: Inline
@@ -229,8 +215,7 @@ class Details:
     """What `markdown` and `html` add to the title, as the blocks are folded away."""
 
 
-@dataclass(frozen=True, slots=True)
-class Only:
+class Only(NamedTuple):
     """Blocks for one format, where the others show the same in another place or lack the room.
 
     `html` also draws what is for `markdown`, unless blocks beside it are for `html`.
@@ -246,8 +231,7 @@ Block: TypeAlias = (
 """Everything that a section can hold."""
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """Blocks that belong together, perhaps below a heading."""
 
     blocks: Sequence[Block]
@@ -291,7 +275,7 @@ def verdict_style(document: Document) -> Style:
 
 def only(format: str, sections: Iterable[Section]) -> Iterator[Section]:
     """Show sections in one format only; see `Only`."""
-    return (replace(section, blocks=[Only(format, section.blocks)]) for section in sections)
+    return (section._replace(blocks=[Only(format, section.blocks)]) for section in sections)
 
 
 def for_format(blocks: Iterable[Block], format: str) -> list[Block]:

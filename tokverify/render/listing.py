@@ -8,9 +8,9 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from tokverify.case import Case
 from tokverify.render.layout import DIM, GAP, Columns, draw, exact, exact_or_folded, labeled, words
 from tokverify.render.options import RenderOptions
-from tokverify.report.run import Case
 from tokverify.text.wording import plural
 from tokverify.tokenizer import Token
 

@@ -20,7 +20,7 @@ from tokverify.report.report_diff import (
     count_differences,
     report_diff_exit_code,
 )
-from tokverify.report.run import Side
+from tokverify.report.side import Side
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 

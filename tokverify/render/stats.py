@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from rich.cells import cell_len
 
@@ -141,7 +140,7 @@ def _tabulate_texts(stats: StatsReport, style: Style) -> Table:
             name = [message(count.name)] if several else []
             tokens, by_byte, *others = _list_counts(count, style)
             if count.per_byte is not None:
-                by_byte = replace(by_byte, share=count.per_byte / most if most else 0.0)
+                by_byte = by_byte._replace(share=count.per_byte / most if most else 0.0)
             rows.append([*sizes, *name, tokens, by_byte, *others])
     names = (Column("tokenizer"),) if several else ()
     return Table((*_SIZES, *names, *_COUNTS), rows)

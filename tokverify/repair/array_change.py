@@ -19,7 +19,7 @@ from tokverify.repair import cost
 from tokverify.repair.change import TokenizerChange, set_field
 from tokverify.repair.evidence import Evidence
 from tokverify.repair.setting_change import AFFIX_FLAGS, is_in_doubt
-from tokverify.report.run import NEARLY_ALL
+from tokverify.report.vocabulary_difference import NEARLY_ALL
 from tokverify.spec import TokenizerSpec, pieces_made_by
 from tokverify.text.sequence import common_length, thin_out
 from tokverify.text.wording import list_items, plural

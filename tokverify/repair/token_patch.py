@@ -16,7 +16,7 @@ from tokverify.engine.families import find_family
 from tokverify.engine.normalizer import unescape_spaces
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.repair.change import TokenizerChange
-from tokverify.report.run import NEARLY_ALL
+from tokverify.report.vocabulary_difference import NEARLY_ALL
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import list_ranges, quote
 from tokverify.texts.token_text import is_padding

@@ -12,8 +12,8 @@ from tokverify.report.difference import Difference
 from tokverify.report.fields import Count
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
 from tokverify.report.known_difference import KnownDifference
-from tokverify.report.run import Side
 from tokverify.report.run_check import check_difference
+from tokverify.report.side import Side
 
 _FIX = "tokverify fix MODEL -r REFERENCE -o FIXED"
 _WRITE_TEMPLATE = "gguf-new-metadata --chat-template-file chat_template.jinja MODEL FIXED"

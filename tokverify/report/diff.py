@@ -8,8 +8,9 @@ from enum import StrEnum
 
 from tokverify.report.fields import Count
 from tokverify.report.fuzz import INTERRUPTED, FuzzReport, Stop, check_fuzz
-from tokverify.report.run import Report, Side, compares_nothing, count_explained, has_failing_case, run_exit_code
+from tokverify.report.run import Report, compares_nothing, count_explained, has_failing_case, run_exit_code
 from tokverify.report.run_check import check_run
+from tokverify.report.side import Side
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tokverify.report.fields import Count
-from tokverify.report.run import Side
+from tokverify.report.side import Side
 
 
 class Origin(Enum):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tokverify.case import Case
-from tokverify.report.run import Side
+from tokverify.report.side import Side
 
 
 class RecordedChange(StrEnum):

@@ -8,7 +8,8 @@ from enum import StrEnum
 
 from tokverify.report.difference import Divergence
 from tokverify.report.fields import Count
-from tokverify.report.run import Side, Status
+from tokverify.report.run import Status
+from tokverify.report.side import Side
 from tokverify.report.tokenizer_difference import TokenizerDifference
 
 

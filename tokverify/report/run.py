@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tokverify.case import Case as Case  # noqa: PLC0414 - render/ imports it from here
-from tokverify.case import Expect
+from tokverify.case import Case, Expect
 from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.difference import DecodeDifference, Difference
 from tokverify.report.fields import Count, Digest, RuleCode, RuleName
 from tokverify.report.finding import Severity
 from tokverify.report.known_difference import BaselineOutcome, KnownDifference
+from tokverify.report.side import Side
 from tokverify.report.tokenizer_difference import (
     FAIL_ON,
     NOT_COMPARED,
@@ -23,6 +23,7 @@ from tokverify.report.tokenizer_difference import (
     select_failing,
     severity_fails,
 )
+from tokverify.report.vocabulary_difference import VocabularyDifference
 from tokverify.tokenizer import Token
 
 
@@ -77,66 +78,6 @@ class CaseResult:
     def fails(self) -> bool:
         """Whether the case makes the report different: it fails, and neither a baseline nor a limit explains it."""
         return self.status in FAILING and not self.explained_by
-
-
-@dataclass(frozen=True, slots=True)
-class PieceDifference:
-    """An id that stands for different bytes on the two sides."""
-
-    id: int
-    """The id."""
-    actual: str | None
-    """The piece on this side; None if it has no such id."""
-    expected: str | None
-    """The piece on this side; None if it has no such id."""
-    is_unused: bool = False
-    """Whether the only side that has this id declares the token as unused."""
-
-
-NEARLY_ALL = 0.9
-"""If a larger share of the tokens differs, the reference probably belongs to another model."""
-
-
-@dataclass(frozen=True, slots=True)
-class VocabularyDifference:
-    """How two vocabularies differ."""
-
-    actual_size: Count
-    """One more than the highest id of the actual side."""
-    expected_size: Count
-    """One more than the highest id of the expected side."""
-    pieces: tuple[PieceDifference, ...] = ()
-    """The tokens that differ, in the order of their ids."""
-    respelled: Count = 0
-    """How many tokens are stored differently but represent the same bytes, such as `"  "` and `▁▁`."""
-    special_ids: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """Role -> (actual id, expected id), for the roles that both sides define differently."""
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One side of the comparison."""
-
-    name: str
-    """What messages call it."""
-    source: str
-    """Where it came from: a path, `rebuilt` or a hub id."""
-    reason: str = ""
-    """Why this one was chosen."""
-    caveat: str = ""
-    """What agreement with it cannot prove."""
-    aliases: tuple[str, ...] = ()
-    """Other names by which a case's `expect` may call it."""
-    family: str | None = None
-    """Its `tokenizer.ggml.model`, by which a case's `expect` may call all models of a kind."""
-    sha256: Digest | None = None
-    """The hash of the file it was read from."""
-    fingerprint: Digest | None = None
-    """The hash of everything that determines the ids of a text."""
-    settings: Mapping[str, object] = field(default_factory=dict)
-    """The effective settings, by name."""
-    overrides: tuple[str, ...] = ()
-    """One sentence for each setting of llama.cpp that the file declares differently or not at all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tokverify.report.fields import Count
-from tokverify.report.run import Side
+from tokverify.report.side import Side
 
 
 class StreamFault(StrEnum):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tokverify.report.run import FAILING, CaseResult, Report, Side, Status, run_exit_code, summarize_run
+from tokverify.report.run import FAILING, CaseResult, Report, Status, run_exit_code, summarize_run
 from tokverify.report.run_check import check_run
+from tokverify.report.side import Side
 
 _CANNOT_RUN = 2
 

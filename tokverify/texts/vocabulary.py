@@ -11,7 +11,7 @@ from tokverify.engine.joined_strings import JoinedStrings, find_differing
 from tokverify.engine.piece_index import index_pieces
 from tokverify.engine.special_text import BYTE_SPELLINGS
 from tokverify.errors import GoneError, NotComparedError, TokverifyError, answer_or
-from tokverify.report.run import PieceDifference, VocabularyDifference
+from tokverify.report.vocabulary_difference import PieceDifference, VocabularyDifference
 from tokverify.spec import TokenType, TokenTypes, ids_of_type
 from tokverify.tokenizer import BytesListing, Declaring, Tokenizer, TypeListing, pieces_of, why_hidden
 

@@ -7,7 +7,7 @@ from tokverify.cases.suite_writer import insert_expected
 from tokverify.commands.tasks.record import check_edit, ids_to_write, record_cases
 from tokverify.errors import TokverifyError
 from tokverify.report.record import RecordedChange, Recording, recording_exit_code
-from tokverify.report.run import Side
+from tokverify.report.side import Side
 
 PIECES = ("a", "b", "<s>", "<", "s", ">")
 MODEL = FakeTokenizer(*PIECES, special=["<s>"], special_ids={"bos": 2})

@@ -16,7 +16,8 @@ from tokverify.commands.tasks.diff import diff_tokenizers, open_version
 from tokverify.compare.diff.compare import compare_versions
 from tokverify.errors import TokverifyError
 from tokverify.report.diff import ChangeReport, Effect, behaves_alike, diff_exit_code, new_side, old_side
-from tokverify.report.run import Report, Side
+from tokverify.report.run import Report
+from tokverify.report.side import Side
 
 GOOD, BROKEN = (str(SAMPLE / name) for name in ("sample.gguf", "sample-broken.gguf"))
 

@@ -7,7 +7,9 @@ import pytest
 from tokverify.case import Case
 from tokverify.compare.diff.compare import add_examples
 from tokverify.report.diff import ChangeReport, Part, PartChange
-from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
+from tokverify.report.run import CaseResult, Report, Status
+from tokverify.report.side import Side
+from tokverify.report.vocabulary_difference import VocabularyDifference
 from tokverify.texts.alignment import compare
 from tokverify.tokenizer import Token
 

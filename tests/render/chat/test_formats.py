@@ -19,7 +19,7 @@ from tokverify.render.kinds import FORMATS, present
 from tokverify.render.options import RenderOptions
 from tokverify.report.chat import CHAT_KINDS, ChatReport, Template, count_findings, message_texts
 from tokverify.report.finding import Severity
-from tokverify.report.run import Side
+from tokverify.report.side import Side
 
 EMPTY = ChatReport(
     actual=Side("m", "m.gguf"),

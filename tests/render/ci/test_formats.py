@@ -18,7 +18,8 @@ from tokverify.render.issue import path_from
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.fuzz import fuzz_exit_code
-from tokverify.report.run import CaseResult, Report, Side, Status, count_status, failing_differences, run_exit_code
+from tokverify.report.run import CaseResult, Report, Status, count_status, failing_differences, run_exit_code
+from tokverify.report.side import Side
 from tokverify.report.tokenizer_difference import Aspect
 from tokverify.text.visible import visible_message
 

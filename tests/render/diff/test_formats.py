@@ -27,7 +27,9 @@ from tokverify.report.diff import (
 )
 from tokverify.report.diff import Level as Affected
 from tokverify.report.fuzz import Stop
-from tokverify.report.run import CaseResult, Report, Side, Status, VocabularyDifference
+from tokverify.report.run import CaseResult, Report, Status
+from tokverify.report.side import Side
+from tokverify.report.vocabulary_difference import VocabularyDifference
 
 TOKENS = Part("tokens", tuple(PartChange("added", f"t{n}", None, f"id {n}") for n in range(12)))
 

@@ -17,8 +17,9 @@ from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.finding import Severity
 from tokverify.report.fuzz import FuzzReport, Share, Stop, fuzz_exit_code
-from tokverify.report.run import Status, VocabularyDifference
+from tokverify.report.run import Status
 from tokverify.report.tokenizer_difference import Aspect
+from tokverify.report.vocabulary_difference import VocabularyDifference
 
 HOSTILE = ("[/INST]", "\x1b", "\0", "\u202e")
 LETTERS = tuple(dict.fromkeys("".join(HOSTILE) + " \nab"))

@@ -31,7 +31,8 @@ from tokverify.report.canonical import CanonicalReport
 from tokverify.report.corpus import CorpusReport
 from tokverify.report.diff import ChangeReport, Part, PartChange
 from tokverify.report.fuzz import FuzzReport, GeneratorTally
-from tokverify.report.run import PieceDifference, Report, VocabularyDifference
+from tokverify.report.run import Report
+from tokverify.report.vocabulary_difference import PieceDifference, VocabularyDifference
 from tokverify.texts.alignment import compare_decoded
 
 SAMPLE = ROOT / "tokverify/sample"

@@ -19,7 +19,9 @@ from tokverify.render.options import RenderOptions
 from tokverify.render.run.case_data import cases_data, causes
 from tokverify.render.run.html import SuiteCount, segments, suite_counts, ticks
 from tokverify.report.diagnosis import Diagnosis
-from tokverify.report.run import CaseResult, PieceDifference, Report, Side, Status, VocabularyDifference, can_match
+from tokverify.report.run import CaseResult, Report, Status, can_match
+from tokverify.report.side import Side
+from tokverify.report.vocabulary_difference import PieceDifference, VocabularyDifference
 from tokverify.text.wording import percentage
 from tokverify.texts.alignment import compare, compare_decoded
 from tokverify.tokenizer import Token

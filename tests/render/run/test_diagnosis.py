@@ -14,8 +14,10 @@ from tokverify.report.diagnosis import Command, Diagnosis, Repair
 from tokverify.report.difference import DecodeDifference
 from tokverify.report.finding import Severity
 from tokverify.report.known_difference import KnownDifference
-from tokverify.report.run import AppliedLimit, CaseResult, Report, Side, Status, VocabularyDifference
+from tokverify.report.run import AppliedLimit, CaseResult, Report, Status
+from tokverify.report.side import Side
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference
+from tokverify.report.vocabulary_difference import VocabularyDifference
 
 
 @pytest.mark.parametrize("format", ["table", "markdown", "html"])

@@ -7,8 +7,10 @@ from tokverify.case import Case
 from tokverify.render.kinds import FORMATS
 from tokverify.render.options import RenderOptions
 from tokverify.report.finding import Severity
-from tokverify.report.run import CaseResult, PieceDifference, Report, Side, Status, VocabularyDifference
+from tokverify.report.run import CaseResult, Report, Status
+from tokverify.report.side import Side
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.report.vocabulary_difference import PieceDifference, VocabularyDifference
 from tokverify.texts.alignment import compare_decoded
 
 SAME = VocabularyDifference(10, 10)

@@ -20,7 +20,9 @@ from tokverify.render.options import RenderOptions
 from tokverify.repair.repair import add_repairs
 from tokverify.report.codec import read
 from tokverify.report.diagnosis import Diagnosis, Explanation, Repair, command_line
-from tokverify.report.run import Report, Side, VocabularyDifference
+from tokverify.report.run import Report
+from tokverify.report.side import Side
+from tokverify.report.vocabulary_difference import VocabularyDifference
 from tokverify.sources.gguf.cursor import ValueType
 from tokverify.sources.gguf.metadata import Value
 from tokverify.sources.gguf.patch import write_patched

@@ -11,7 +11,8 @@ from tokverify.commands.tasks.opening import ModelSource, ReferenceSource, open_
 from tokverify.compare.canonical import CanonicalCheck, FoundDeviation
 from tokverify.compare.opened import python_version
 from tokverify.report.canonical import CanonicalReport, Deviation, DeviationCount
-from tokverify.report.run import CaseResult, Report, Side, Status
+from tokverify.report.run import CaseResult, Report, Status
+from tokverify.report.side import Side
 from tokverify.sources.sequence_log import LoggedSequence, read_log
 from tokverify.text.utf8 import to_text
 from tokverify.texts.alignment import compare

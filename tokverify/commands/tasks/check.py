@@ -30,7 +30,8 @@ from tokverify.location import Location
 from tokverify.report.audit import AuditReport
 from tokverify.report.chat import ChatReport
 from tokverify.report.check import CheckReport, ModelCheck, Note, Part
-from tokverify.report.run import Report, Side
+from tokverify.report.run import Report
+from tokverify.report.side import Side
 from tokverify.report.tokenizer_difference import FAIL_ON, NOT_COMPARED, lowest_severity
 from tokverify.sources.stores.location import find_model
 from tokverify.sources.stores.model_file import ModelFile

@@ -31,7 +31,8 @@ from tokverify.errors import TokverifyError
 from tokverify.location import Location
 from tokverify.report.corpus import CorpusProgress, CorpusReport, Throughput
 from tokverify.report.diagnosis import Diagnosis
-from tokverify.report.run import CaseResult, Side
+from tokverify.report.run import CaseResult
+from tokverify.report.side import Side
 from tokverify.sources.stores.location import locate
 from tokverify.system.output_file import check_writable, write_file
 from tokverify.text.wording import list_items, plural

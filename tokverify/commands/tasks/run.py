@@ -25,7 +25,8 @@ from tokverify.engine.requirement import describe_changes_between
 from tokverify.errors import GoneError
 from tokverify.location import Location
 from tokverify.references.location import EXPECT
-from tokverify.report.run import Report, Side, count_decode_differences, failing_differences, has_failing_case
+from tokverify.report.run import Report, count_decode_differences, failing_differences, has_failing_case
+from tokverify.report.side import Side
 from tokverify.report.tokenizer_difference import FAIL_ON
 
 OnProgress = Callable[[int, int], None]

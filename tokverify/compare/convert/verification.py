@@ -13,7 +13,8 @@ from tokverify.compare.fuzz.plan import FuzzPlan
 from tokverify.compare.opened import OpenedReference
 from tokverify.errors import GoneError
 from tokverify.report.fuzz import DifferenceKind, FuzzReport, Stop
-from tokverify.report.run import AppliedLimit, CaseResult, Report, Side, Status
+from tokverify.report.run import AppliedLimit, CaseResult, Report, Status
+from tokverify.report.side import Side
 from tokverify.tokenizer import Tokenizer
 
 _DIFFERING = frozenset({Status.MISMATCH, Status.ERROR})

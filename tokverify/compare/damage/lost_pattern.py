@@ -15,8 +15,8 @@ from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, PreTokenizer, splitter
 from tokverify.errors import answer_or
-from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import TokenizerDifference
+from tokverify.report.vocabulary_difference import NEARLY_ALL
 from tokverify.sources.gguf.keys import PRE
 from tokverify.sources.huggingface.bpe import split_all
 from tokverify.sources.huggingface.document import Document

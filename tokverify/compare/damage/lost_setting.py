@@ -17,8 +17,8 @@ from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet, Ranking
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.engine.special_text import BYTE_PIECE
-from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import TokenizerDifference
+from tokverify.report.vocabulary_difference import NEARLY_ALL
 from tokverify.sources.huggingface.document import Document
 from tokverify.sources.huggingface.stage import RUNS_OF_SPACES, stages_of
 from tokverify.spec import TokenizerSpec, TokenType

@@ -19,8 +19,8 @@ from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.engine.piece_index import listed_pieces
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS, splitter
 from tokverify.engine.special_text import BYTE_PIECE
-from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import TokenizerDifference
+from tokverify.report.vocabulary_difference import NEARLY_ALL
 from tokverify.sources.nearest_pattern import original_name_of
 from tokverify.spec import ADDED_TYPES, ids_of_type, pieces_made_by, split_merges
 from tokverify.text.sequence import thin_out

@@ -20,8 +20,8 @@ from tokverify.engine.byte_level import SPELLED_SPACE, from_byte_level, read_byt
 from tokverify.engine.families import find_family
 from tokverify.engine.joined_strings import find_changed
 from tokverify.engine.normalizer import ESCAPED_SPACE
-from tokverify.report.run import NEARLY_ALL
 from tokverify.report.tokenizer_difference import BLAME
+from tokverify.report.vocabulary_difference import NEARLY_ALL
 from tokverify.sources.huggingface.document import Document
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.utf8 import encode_leniently, from_utf8, to_text

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tokverify.engine.encoder import Encoder
-from tokverify.report.run import Side
+from tokverify.report.side import Side
 from tokverify.sources.config import embedding_count
 from tokverify.spec import TokenizerSpec
 from tokverify.tokenizer import Tokenizer

@@ -29,7 +29,8 @@ from tokverify.report.fuzz import (
     GeneratorTally,
     Stop,
 )
-from tokverify.report.run import Report, Side
+from tokverify.report.run import Report
+from tokverify.report.side import Side
 from tokverify.texts.coverage import CoverageCounter, ratio
 from tokverify.texts.generator import BATCH
 from tokverify.texts.vocabulary import compare_vocabularies

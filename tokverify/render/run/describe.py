@@ -45,17 +45,10 @@ from tokverify.render.run.verdict import (
 )
 from tokverify.report.diagnosis import Command, Diagnosis, Explanation
 from tokverify.report.finding import Severity
-from tokverify.report.run import (
-    NEARLY_ALL,
-    PieceDifference,
-    Report,
-    Side,
-    Status,
-    VocabularyDifference,
-    run_exit_code,
-    vocabularies_differ,
-)
+from tokverify.report.run import Report, Status, run_exit_code, vocabularies_differ
+from tokverify.report.side import Side
 from tokverify.report.tokenizer_difference import Aspect, TokenizerDifference
+from tokverify.report.vocabulary_difference import NEARLY_ALL, PieceDifference, VocabularyDifference
 from tokverify.text.command_line import quote_argument, quote_reference
 from tokverify.text.wording import overrides_title, plural, verb
 

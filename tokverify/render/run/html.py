@@ -14,17 +14,10 @@ from tokverify.render.run.describe import vocabulary_lines
 from tokverify.render.run.verdict import effect, effect_of, name_aspect, verdict
 from tokverify.report.diagnosis import Diagnosis, command_line
 from tokverify.report.known_difference import BaselineOutcome, KnownDifference, subject_of
-from tokverify.report.run import (
-    CaseResult,
-    PieceDifference,
-    Report,
-    Side,
-    Status,
-    VocabularyDifference,
-    count_status,
-    run_exit_code,
-)
+from tokverify.report.run import CaseResult, Report, Status, count_status, run_exit_code
+from tokverify.report.side import Side
 from tokverify.report.tokenizer_difference import TokenizerDifference
+from tokverify.report.vocabulary_difference import PieceDifference, VocabularyDifference
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import percentage, plural
 

@@ -14,7 +14,6 @@ from tokverify.report.run import (
     CaseResult,
     Report,
     Status,
-    VocabularyDifference,
     count_decode_differences,
     count_explained,
     count_status,
@@ -23,6 +22,7 @@ from tokverify.report.run import (
     vocabularies_differ,
 )
 from tokverify.report.tokenizer_difference import Aspect, Origin, TokenizerDifference, Verdict, difference_fails
+from tokverify.report.vocabulary_difference import VocabularyDifference
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import list_items, plural, truncate_words, verb
 

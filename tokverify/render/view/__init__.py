@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from tokverify.case import Case
 from tokverify.render.case_text import headline
 from tokverify.render.draw_html import page
 from tokverify.render.run.case_data import cases_data
 from tokverify.render.run.html import comparison
-from tokverify.report.run import Case, Report, Status
+from tokverify.report.run import Report, Status
 from tokverify.text.visible import visible_message
 from tokverify.text.wording import plural
 

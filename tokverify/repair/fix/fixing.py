@@ -21,7 +21,7 @@ from tokverify.repair.fix.repair_search import RepairSearch
 from tokverify.repair.search import DiagnosisResult
 from tokverify.report.diagnosis import Diagnosis
 from tokverify.report.fix import FileRepair, FixReport
-from tokverify.report.run import NEARLY_ALL
+from tokverify.report.vocabulary_difference import NEARLY_ALL
 from tokverify.sources.gguf.cursor import ValueType
 from tokverify.sources.gguf.declaration import Declaration, read_spec
 from tokverify.sources.gguf.keys import SPLIT_COUNT, VOCAB_SIZE

@@ -22,7 +22,7 @@ from tokverify.engine.space_mark import count_space_marks
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.repair.spelling import text_of_bytes
 from tokverify.repair.token_patch import kind_of, types_of
-from tokverify.report.run import NEARLY_ALL
+from tokverify.report.vocabulary_difference import NEARLY_ALL
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.texts.token_text import is_filler, is_marker
 

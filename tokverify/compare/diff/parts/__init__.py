@@ -19,7 +19,7 @@ from tokverify.compare.diff.parts.settings import (
 from tokverify.compare.diff.parts.tokens import compare_merges, compare_scores, compare_tokens, compare_types
 from tokverify.compare.diff.version import Version, unnamed_roles
 from tokverify.report.diff import Part, PartChange
-from tokverify.report.run import VocabularyDifference
+from tokverify.report.vocabulary_difference import VocabularyDifference
 from tokverify.spec import TokenizerSpec
 from tokverify.text.wording import list_items
 from tokverify.tokenizer import why_hidden

@@ -9,7 +9,7 @@ from typing import TypeVar
 from tokverify.compare.diff.parts.declared import Declared
 from tokverify.engine.joined_strings import find_differing
 from tokverify.report.diff import PartChange
-from tokverify.report.run import VocabularyDifference
+from tokverify.report.vocabulary_difference import VocabularyDifference
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.visible import visible
 from tokverify.tokenizer import Tokenizer, pieces_of
