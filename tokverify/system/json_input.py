@@ -11,7 +11,7 @@ MAX_MEMORY = 1 << 30
 
 # What CPython needs for one object and a list, and for a pair of quotes with the text between them or another value.
 _COSTS = {b"{": 240, b"[": 88, b'"': 40, b",": 40}
-_WITHOUT_COST = bytes(byte for byte in range(256) if bytes([byte]) not in _COSTS)
+_UNMARKED = bytes(byte for byte in range(256) if bytes([byte]) not in _COSTS)
 # Text takes up to four bytes a character, and is there twice while it is parsed: as a document and as its values.
 _COST_OF_BYTE = 8
 
@@ -53,6 +53,6 @@ def parse_json(data: bytes, *, max_memory: int = MAX_MEMORY, parse_constant: Cal
 
 def estimate_memory(data: bytes) -> int:
     """Return how many bytes of memory a document takes at most once it is parsed."""
-    # To count four marks in all of a large document takes twice as long.
-    marks = data.translate(None, _WITHOUT_COST)
+    # Counting each mark in all of a large document would take twice as long.
+    marks = data.translate(None, _UNMARKED)
     return _COST_OF_BYTE * len(data) + sum(cost * marks.count(mark) for mark, cost in _COSTS.items())

@@ -63,8 +63,10 @@ pub fn read_tables(document: &[u8]) -> Option<Tables> {
     let (mut emptied, mut changed) = (Vec::new(), Vec::new());
     if tables.pieces.is_some() {
         emptied.push((vocab, Vec::new()));
-        if vocab.starts_with('{') {
-            changed.push((vocab, write_sorted(listed)?));
+        if vocab.starts_with('{')
+            && let Some(content) = write_sorted(listed)
+        {
+            changed.push((vocab, content));
         }
     }
     if let Some(written) = model.merges.map(RawValue::get)
@@ -93,7 +95,9 @@ const VERSION_LINE: &[u8] = b"#version";
 /// About how many bytes a piece takes with its id.
 const PIECE_LENGTH: usize = 24;
 
-/// Return pieces with their ids as the content of an object; of a repeated piece, the last id counts, as before.
+/// Return pieces with their ids as the content of an object, sorted by their first bytes, which is order enough.
+///
+/// Of a piece that is repeated, the last id stays the last one, which counts.
 fn write_sorted(mut pieces: Vec<(Cow<'_, str>, u64)>) -> Option<Vec<u8>> {
     pieces.sort_by_cached_key(|(piece, _)| beginning_of(piece));
     let mut content = Vec::with_capacity(pieces.len() * PIECE_LENGTH);
@@ -105,7 +109,7 @@ fn write_sorted(mut pieces: Vec<(Cow<'_, str>, u64)>) -> Option<Vec<u8>> {
     Some(content)
 }
 
-/// Return the first bytes of a piece as a number that compares as they do, in a quarter of the time.
+/// Return the first bytes of a piece as a number, so that sorting takes a quarter of the time.
 fn beginning_of(piece: &str) -> u128 {
     let mut beginning = [0; size_of::<u128>()];
     let length = piece.len().min(beginning.len());
