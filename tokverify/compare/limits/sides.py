@@ -63,7 +63,7 @@ class Sides:
 
     @cached_property
     def _reference_types(self) -> Sequence[int] | None:
-        """The types that the reference declares. Finding them takes long, so one that lists added tokens is not asked."""
+        """The types that the reference declares, which take long to find; one that lists added tokens is not asked."""
         types, extended = self.facts.types, self.facts.extended_spec
         # Files beside a sentencepiece model declare further tokens, which its library knows nothing of.
         return [*types, *(extended.types or ())[len(types) :]] if types is not None and extended else types
