@@ -11,9 +11,9 @@ from tokverify.compare.subject import Subject
 from tokverify.engine.attribute import Attribute
 from tokverify.report.finding import ERROR, INFO, WARNING, Finding
 from tokverify.sources.gguf.keys import TYPES
-from tokverify.spec import pieces_made_by
 from tokverify.text.wording import list_tokens, plural
 from tokverify.texts.token_text import ordinary_markers
+from tokverify.texts.unmade_token import unmade_by
 
 _MOST_TRIED = 200
 
@@ -60,8 +60,8 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
         yield Finding(
             ERROR, message + list_tokens(written, settings.pieces), ids=tuple(written), keys=(TYPES,), repair=FIX
         )
-    made = set(pieces_made_by(subject.spec.merges or ())) if lost else set()
-    learned = [id for id in lost if id not in written and settings.pieces[id] in made]
+    unmade = set(unmade_by(subject.spec.merges or (), settings.ids)) if lost else set[int]()
+    learned = [id for id in lost if id not in written and id not in unmade]
     if learned:
         message = f"{_count(learned)}, like words, as merges make {'it' if len(learned) == 1 else 'them'}: "
         yield Finding(INFO, message + list_tokens(learned, settings.pieces), ids=tuple(learned), keys=(TYPES,))

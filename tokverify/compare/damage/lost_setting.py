@@ -15,6 +15,7 @@ from tokverify.compare.role_name import ROLES_BY_NAME
 from tokverify.engine.encoder import Encoder
 from tokverify.engine.families import find_family
 from tokverify.engine.family import Alphabet, Ranking
+from tokverify.engine.joined_strings import find_containing
 from tokverify.engine.normalizer import ESCAPED_SPACE, unescape_spaces
 from tokverify.engine.special_text import BYTE_PIECE
 from tokverify.report.tokenizer_difference import TokenizerDifference
@@ -78,8 +79,9 @@ def find_lost_continuations(actual: Encoder, document: Document, facts: Opened) 
     prefix = document.model.get("continuing_subword_prefix")
     if prefix in {None, _CONTINUATION}:
         return
-    lost = [id for id, piece in enumerate(facts.pieces[: actual.vocab_size]) if piece.startswith(_CONTINUATION)]
-    known = [id for id in lost if actual.piece(id) == facts.pieces[id].removeprefix(_CONTINUATION)]
+    pieces, size = facts.pieces, actual.vocab_size
+    lost = [id for id in find_containing(pieces, _CONTINUATION) if id < size and pieces[id].startswith(_CONTINUATION)]
+    known = [id for id in lost if actual.piece(id) == pieces[id].removeprefix(_CONTINUATION)]
     if len(known) >= max(LEAST, NEARLY_ALL * len(lost)):
         names = list_tokens(known, facts.pieces)
         message = (

@@ -158,8 +158,9 @@ def has_other_end(spec: TokenizerSpec, facts: Opened) -> str:
         return ""
     end, other = spec.tokens[eos], reference[theirs]
     is_moved = reference[eos] not in EOG_TEXTS and end in EOG_TEXTS and end in reference
-    is_here = any(is_marker(text) and _letters_of(text) == _letters_of(other) for text in spec.tokens)
-    if not is_moved or is_here or not is_marker(other):
+    if not is_moved or not is_marker(other):
+        return ""
+    if any(is_marker(text) and _letters_of(text) == _letters_of(other) for text in spec.tokens):
         return ""
     return f"its EOS is {quote(other)}, which is no token here, and it has {quote(end)}, the EOS here, at another id"
 
