@@ -64,6 +64,7 @@ RESULTS = {
 }  # fmt: skip
 ERRORS = {
     "duplicates": (by_score(["ab", "ab"]), BrokenFileError, "'ab' twice, as ids 257 and 258"),
+    "the same bytes twice": (by_score(["é", "\udcc3\udca9"]), BrokenFileError, "'é' twice, as ids 257 and 258"),
     "scores that are not numbers": (by_score(["a", "ab"], [nan, nan]), BrokenFileError, "the score of id 257 is nan"),
     "a charsmap without its length": (
         by_score(["a"], model="t5", charsmap=b"\1"), BrokenFileError, "precompiled_charsmap has 1 bytes",

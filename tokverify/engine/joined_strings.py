@@ -59,8 +59,10 @@ class JoinedStrings(Sequence[str]):
         Raises:
             UnicodeEncodeError: If a string contains a lone surrogate that does not stand for a byte.
         """
-        joined = cls(to_bytes("\0".join(strings)), len(strings))
-        joined._all = list(strings)
+        text = "\0".join(strings)
+        joined = cls(to_bytes(text), len(strings))
+        # Lone surrogates can stand for the bytes of a character, which is then that character.
+        joined._all = list(strings) if to_text(joined.joined) == text else None
         return joined
 
     @property
