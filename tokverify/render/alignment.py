@@ -151,7 +151,7 @@ def _draw_cell(cell: Cell | None, style: str, with_bytes: bool) -> list[Text]:
     if cell is None:
         return [Text()] * (2 + with_bytes)
     token = cell.token
-    piece = exact(token.piece, style) if token.piece else Text("(no piece)", DIM)
+    piece = exact(token.piece, style, empty="(no piece)")
     if cell.repeats > 1:
         piece = Text.assemble(piece, (f" × {cell.repeats:,}", "bold"), overflow="fold")
     cells = [Text("none" if token.id == NO_TOKEN else str(token.id), style), piece]

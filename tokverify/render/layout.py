@@ -60,9 +60,9 @@ def words(text: str, style: str = "") -> Text:
     return Text(visible_message(text), style, overflow="fold")
 
 
-def exact(text: str | bytes, style: str = "") -> Text:
-    """Show every character of a text or a piece."""
-    return Text(visible(text), style, overflow="fold")
+def exact(text: str | bytes, style: str = "", *, empty: str = "") -> Text:
+    """Show every character of a text or a piece; `empty` says what it means that there is none."""
+    return Text(visible(text), style, overflow="fold") if text or not empty else Text(empty, DIM)
 
 
 def exact_or_folded(text: str | bytes, *, fold: bool) -> Text:

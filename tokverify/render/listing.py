@@ -24,8 +24,7 @@ def list_tokens(tokens: Sequence[Token], options: RenderOptions) -> str:
     """List tokens one per line, followed by their ids, ready to be copied."""
     shown = Columns(("id", "right"), ("piece", "left"), ("stands for", "left"))
     for token in tokens:
-        piece = exact(token.piece) if token.piece else Text("(no piece)", DIM)
-        shown.add_row(str(token.id), piece, exact(token.token_bytes))
+        shown.add_row(str(token.id), exact(token.piece, empty="(no piece)"), exact(token.token_bytes))
     total = Text(plural(len(tokens), "token"), "bold")
     ids = Text(str([token.id for token in tokens]), overflow="fold")
     return draw([shown, ids, total] if tokens else [total], options)

@@ -44,7 +44,7 @@ def _draw_token(decoded: DecodedToken) -> list[Text]:
     token = decoded.token
     return [
         Text(str(token.id)),
-        exact(token.piece) if token.piece else Text("(no piece)", DIM),
+        exact(token.piece, empty="(no piece)"),
         Text(decoded.type.replace("|", " and ")),
         exact(token.token_bytes),
         Text(token.token_bytes.hex(" ").upper(), overflow="fold"),

@@ -165,9 +165,8 @@ def _normalization(explained: Explanation, full: bool) -> RenderableType:
 
 def _draw_change(counted: tuple[tuple[str, str], int]) -> list[RenderableType]:
     (before, after), count = counted
-    old = exact(before) if before else Text("(inserted)", DIM)
-    new = exact(after, "bold") if after else Text("(dropped)", DIM)
-    return [old, Text.assemble("→ ", new, overflow="fold"), f"× {count:,}", _name_change(before, after)]
+    new = Text.assemble("→ ", exact(after, "bold", empty="(dropped)"), overflow="fold")
+    return [exact(before, empty="(inserted)"), new, f"× {count:,}", _name_change(before, after)]
 
 
 def _name_change(before: str, after: str) -> Text:
@@ -256,7 +255,7 @@ def _result(explained: Explanation, full: bool, steps: bool) -> RenderableType:
 
 def _draw_token(explained: ExplainedToken, *, steps: bool) -> list[Text]:
     token, (start, end) = explained.token, explained.span
-    piece = exact(token.piece) if token.piece else Text("(no piece)", DIM)
+    piece = exact(token.piece, empty="(no piece)")
     bytes = Text(f"{start}-{end}")
     values = [Text(token.token_bytes.hex(" ").upper(), overflow="fold")] if steps else []
     source = Text(_SOURCES[explained.source] or explained.category, DIM)
@@ -342,5 +341,5 @@ def _outcome(step: CharsmapStep, taken: bool) -> Text:
         return Text("another label: no such string", DIM)
     if step.replacement is None:
         return Text("no leaf", DIM)
-    text = Text.assemble("leaf: ", exact(step.replacement, "bold") if step.replacement else Text("(nothing)", DIM))
+    text = Text.assemble("leaf: ", exact(step.replacement, "bold", empty="(nothing)"))
     return text if taken else Text.assemble(text, (", but a longer string fits", DIM))
