@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice, zip_longest
 from operator import attrgetter
+from typing import TypeVar
 
 from rich.console import JustifyMethod
 from rich.text import Text
@@ -17,6 +18,7 @@ from tokverify.text.visible import visible
 from tokverify.text.wording import plural
 from tokverify.tokenizer import Token
 
+Line = TypeVar("Line")
 _CONTEXT = 2
 _MIN_REPEATS = 4
 _MAX_ROWS, _LAST_ROWS = 200, 40
@@ -84,19 +86,21 @@ def _rows(difference: Difference, fold: bool) -> Iterator[Row | Fold]:
         index += repeats
 
 
-def _equal_rows(block: Block, fold: bool, *, head: bool, tail: bool) -> Iterator[Row | Fold]:
+def _equal_rows(block: Block, fold: bool, *, head: bool, tail: bool) -> Sequence[Row | Fold]:
     lines = [
         Row(True, False, Cell(actual), Cell(expected))
         for actual, expected in zip(block.actual, block.expected, strict=True)
     ]
+    return fold_equal(lines, lambda count: f"{count:,} equal", head=head, tail=tail) if fold else lines
+
+
+def fold_equal(
+    lines: Sequence[Line], describe: Callable[[int], str], *, head: bool, tail: bool
+) -> Sequence[Line | Fold]:
+    """Return equal lines; those far from what differs before (`head`) and after them (`tail`) are left out."""
     start, end = _CONTEXT * head, len(lines) - _CONTEXT * tail
     # A line that says "1 equal" would not be shorter than what it replaces.
-    if not fold or end - start <= 1:
-        yield from lines
-        return
-    yield from lines[:start]
-    yield Fold(f"{end - start:,} equal")
-    yield from lines[end:]
+    return [*lines[:start], Fold(describe(end - start)), *lines[end:]] if end - start > 1 else lines
 
 
 def _differing_rows(block: Block, fold: bool) -> Iterator[Row]:

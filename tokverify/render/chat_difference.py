@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from tokverify.render.alignment import Fold
+from tokverify.render.alignment import Fold, fold_equal
 from tokverify.render.case_text import shortened
 from tokverify.report.chat import TextDifference
 from tokverify.text.sequence import split_lines
 from tokverify.text.wording import plural
 
 ACTUAL, EXPECTED, BOTH = "-", "+", "="
-_CONTEXT = 2
 _LAST_LINES = 40
 # With folding and without. A template may write a million characters.
 _MAX_LINES = {True: 200, False: 5000}
@@ -113,16 +112,10 @@ def caret_rows(line: TextLine, width: int | None = None) -> Iterator[tuple[str, 
     yield shown, carets.rstrip()
 
 
-def _equal_lines(block: Sequence[_Stretch], fold: bool, *, head: bool, tail: bool) -> Iterator[TextLine | Fold]:
+def _equal_lines(block: Sequence[_Stretch], fold: bool, *, head: bool, tail: bool) -> Sequence[TextLine | Fold]:
     text = "".join(stretch.actual for stretch in block)
     lines = [TextLine(BOTH, (_part(line, False, fold),)) for line in split_lines(text)]
-    start, end = _CONTEXT * head, len(lines) - _CONTEXT * tail
-    if not fold or end - start <= 1:
-        yield from lines
-        return
-    yield from lines[:start]
-    yield Fold(plural(end - start, "equal line"))
-    yield from lines[end:]
+    return fold_equal(lines, lambda count: plural(count, "equal line"), head=head, tail=tail) if fold else lines
 
 
 def _differing_lines(block: Sequence[_Stretch], fold: bool) -> Iterator[TextLine]:
