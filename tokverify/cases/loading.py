@@ -20,6 +20,7 @@ import msgspec
 from tokverify.case import SHIPPED, Case, Suite, SuiteSource
 from tokverify.errors import SeveralError, TokverifyError
 from tokverify.system.cache import CacheFile, cache_directory
+from tokverify.system.input_file import list_files
 from tokverify.text.wording import find_similar_names, list_alternatives, list_items
 
 # Comparing a name with a hundred thousand others would take seconds.
@@ -229,15 +230,10 @@ def _resolve(path: Path) -> Path:
 
 
 def _suites_in(directory: Path) -> list[Path]:
-    files = [file for file in sorted(directory.rglob("*")) if _is_suite(file, directory)]
+    files = [file for file in list_files(directory) if file.suffix.lower() in _SUFFIXES]
     if not files:
         raise TokverifyError(f"{directory}: contains no *.yaml or *.yml file; name a directory that contains suites")
     return files
-
-
-def _is_suite(file: Path, directory: Path) -> bool:
-    is_hidden = any(part.startswith(".") for part in file.relative_to(directory).parts)
-    return file.suffix.lower() in _SUFFIXES and not is_hidden and file.is_file()
 
 
 def _find_name_clashes(suites: Iterable[Suite]) -> list[str]:

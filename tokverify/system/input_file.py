@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -51,6 +52,14 @@ def exists(path: Path) -> bool:
             raise
         return False
     return True
+
+
+def list_files(directory: Path) -> Iterator[Path]:
+    """Yield the files below a directory in order, except hidden ones and those in hidden directories."""
+    for path in sorted(directory.rglob("*")):
+        is_hidden = any(part.startswith(".") for part in path.relative_to(directory).parts)
+        if not is_hidden and path.is_file():
+            yield path
 
 
 def require_fetched(path: Path, head: bytes) -> None:

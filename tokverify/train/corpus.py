@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from tokverify.errors import TokverifyError
-from tokverify.system.input_file import require_fetched
+from tokverify.system.input_file import list_files, require_fetched
 from tokverify.text.wording import plural
 
 if TYPE_CHECKING:
@@ -292,10 +292,13 @@ def open_corpus(sources: Sequence[Path], preparations: Sequence[Preparation] = (
         files: list[Path] = []
         left_out = 0
         for source in sources:
-            found = [_save_stdin(folder)] if source == STDIN else list(_find_files(source))
-            chosen = [path for path in found if is_text(path)] if source.is_dir() else found
-            left_out += len(found) - len(chosen)
-            files += chosen
+            if source.is_dir():
+                found = list(list_files(source))
+                chosen = [path for path in found if is_text(path)]
+                left_out += len(found) - len(chosen)
+                files += chosen
+            else:
+                files.append(_save_stdin(folder) if source == STDIN else source)
         if not files:
             raise TokverifyError(f"{', '.join(map(str, sources))}: no text files to train on")
         check_corpus(files)
@@ -315,16 +318,6 @@ def _save_stdin(folder: Path) -> Path:
     with path.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
     return path
-
-
-def _find_files(source: Path) -> Iterator[Path]:
-    if not source.is_dir():
-        yield source
-        return
-    for path in sorted(source.rglob("*")):
-        is_hidden = any(part.startswith(".") for part in path.relative_to(source).parts)
-        if path.is_file() and not is_hidden:
-            yield path
 
 
 def _prepare_files(files: Iterable[Path], preparations: Sequence[Preparation], folder: Path) -> Iterator[Path]:
