@@ -8,7 +8,13 @@ from pathlib import Path
 from tokverify.location import Location
 from tokverify.references.reference import FoundReference
 from tokverify.sources.location import kind_of
+from tokverify.sources.stores.location import find_model
 from tokverify.spec import TokenizerSpec
+
+_SAME_ENCODER = (
+    "tokverify encodes both sides: agreement proves that the two files hold the same tokenizer, not that either is "
+    "correct"
+)
 
 FileLoader = Callable[[Location | Path], FoundReference]
 """Takes a location, or a path that the program has found."""
@@ -44,10 +50,16 @@ def _rwkv(path: Location | Path) -> FoundReference:
     return rwkv.load(path)
 
 
-def _gguf(path: Location | Path) -> FoundReference:
-    from tokverify.references import gguf
+def _gguf(place: Location | Path) -> FoundReference:
+    from tokverify.engine.encoder import Encoder
+    from tokverify.sources.gguf.declaration import read_spec
 
-    return gguf.load(path)
+    file = find_model(place)
+    with file.named_in_errors():
+        spec = read_spec(file.path)
+    with file.prefixed_to_errors():
+        encoder = Encoder(spec, file.name, in_background=True)
+    return FoundReference(encoder, source=file.location, sha256=file.sha256, caveat=_SAME_ENCODER, path=file.path)
 
 
 def _vocab(path: Location | Path, model: TokenizerSpec | None = None) -> FoundReference:
