@@ -64,10 +64,9 @@ class PieceDecoder:
             EncodeError: If an id is outside the vocabulary.
         """
         decoded = self._native.decode(ids, clean_up) if self._native else None
+        if decoded is not None:
+            return decoded
         # The Python engine reports what is wrong with the ids.
-        return self._decode_in_python(ids, clean_up=clean_up) if decoded is None else decoded
-
-    def _decode_in_python(self, ids: Sequence[int], *, clean_up: bool) -> bytes:
         return self._join(ids, [self.token_bytes(id) for id in ids], clean_up=clean_up)
 
     def _join(self, ids: Sequence[int], parts: list[bytes], *, is_beginning: bool = True, clean_up: bool) -> bytes:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -110,10 +111,7 @@ def _find_cached(listing: Listing, file: str) -> Path | None:
 
 
 def _connect(hub: Hub, url: str, location: str) -> RemoteFile:
-    def explain_response(response: Response) -> TokverifyError:
-        return explain(response, location)
-
-    return RemoteFile(hub.client, url, location, explain_response)
+    return RemoteFile(hub.client, url, location, partial(explain, name=location))
 
 
 MAX_REPOSITORIES = 1000
