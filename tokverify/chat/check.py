@@ -17,6 +17,7 @@ from tokverify.compare.marker import TemplateMarkers, looks_like_end
 from tokverify.engine.family import Settings
 from tokverify.report.chat import Conversation, RenderedConversation, Rendering, message_texts
 from tokverify.report.finding import ERROR, INFO, WARNING, Severity
+from tokverify.text.sequence import common_length
 from tokverify.text.wording import plural, quote, truncate
 from tokverify.texts.batch import encode_one
 from tokverify.texts.token_text import PLACEHOLDER, STRONG
@@ -265,10 +266,10 @@ def _cache(subject: ChatSubject) -> Iterator[Problem]:
     prompt, continued = subject.rendered.actual_ids, subject.probes.continued
     if prompt is None or continued is None or continued.text is None:
         return
-    kept = _count_common(prompt, _encode(subject.actual, continued.text))
+    kept = common_length(prompt, _encode(subject.actual, continued.text))
     if kept < len(prompt):
         text, later = subject.text, continued.text
-        at = _count_common(text, later)
+        at = common_length(text, later)
         before, after = (quote(each[at : at + _MAX_CONTEXT]) if each[at:] else "nothing" for each in (text, later))
         cause = f"it then writes {after} where the prompt had {before}"
         if at == len(text):
@@ -319,9 +320,9 @@ def _other_turn(subject: ChatSubject) -> tuple[str, str] | None:
     continued = subject.probes.continued
     if continued is None or continued.text is None:
         return None
-    at = _count_common(subject.text, continued.text)
+    at = common_length(subject.text, continued.text)
     unasked = subject.probes.unasked
-    if at < _count_common(subject.text, (unasked and unasked.text) or ""):
+    if at < common_length(subject.text, (unasked and unasked.text) or ""):
         return None  # what precedes the prompt for an answer is written differently
     sides = (_WORD.finditer(text) for text in (subject.text, continued.text))
     ours, theirs = (next((word[0] for word in words if word.start() <= at < word.end()), "") for words in sides)
@@ -420,12 +421,6 @@ def after_answer(text: str) -> str | None:
     """Return what a template writes after `ANSWER`, also in upper case; None if it does not write it."""
     parts = re.split(ANSWER, text, maxsplit=1, flags=re.IGNORECASE)
     return parts[1] if parts[1:] else None
-
-
-def _count_common(one: Sequence[object], other: Sequence[object]) -> int:
-    """Count the ids or characters with which both begin."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
 def _answer_comes_next(subject: ChatSubject, answered: Rendering) -> bool:

@@ -23,6 +23,7 @@ from tokverify.engine.family import Ranking
 from tokverify.report.chat import Conversation, Rendering, message_texts
 from tokverify.report.finding import INFO, WARNING, Severity
 from tokverify.spec import AddedToken, TokenType
+from tokverify.text.sequence import group_values
 from tokverify.text.utf8 import has_lone_byte
 from tokverify.text.wording import plural, quote, truncate
 from tokverify.texts.batch import encode_one
@@ -408,11 +409,8 @@ class InjectionSearch:
         found = f"{where}{quote(text)} becomes {id} {quote(text)}{_describe_others(len(is_open) - 1)}"
         when = "where the whole prompt is encoded with parse_special, as llama-server does"
         yield INFO, f"a user can write control tokens: {found} {when}; {_CLOSED}, or refuse contents with markers"
-        always: dict[tuple[Severity, str], list[int]] = {}
-        for id, text in is_open.items():
-            if id in _encode(self.encoder, text, parse_special=False):
-                always.setdefault(self._why_always(id, text), []).append(id)
-        for (severity, why), ids in always.items():
+        always = (id for id, text in is_open.items() if id in _encode(self.encoder, text, parse_special=False))
+        for (severity, why), ids in group_values((self._why_always(id, is_open[id]), id) for id in always).items():
             found = f"{quote(self._markers[ids[0]])} becomes {ids[0]}{_describe_others(len(ids) - 1)}"
             yield severity, f"{found} also with parse_special off: {why}; refuse contents with this text"
 

@@ -10,7 +10,7 @@ from itertools import chain, groupby
 from operator import itemgetter
 
 from tokverify.report.chat import TextDifference, TextStretch
-from tokverify.text.sequence import split_lines
+from tokverify.text.sequence import common_ends, split_lines
 
 _WORD = re.compile(r"<[^<>\s]+>|\w+|\s|.")
 _BETWEEN_WORDS = (" ", "\t")
@@ -83,9 +83,7 @@ def _compare_words(actual: str, expected: str) -> Iterator[Stretch]:
 def _match(actual: Sequence[str], expected: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
     """Split two sequences into pairs of parts that are either equal or have nothing in common; no pair is empty."""
     # subtle: most texts differ in one place; without this, a long text without line ends would take minutes.
-    least = min(len(actual), len(expected))
-    head = next((i for i in range(least) if actual[i] != expected[i]), least)
-    tail = next((i for i in range(least - head) if actual[-1 - i] != expected[-1 - i]), least - head)
+    head, tail = common_ends(actual, expected)
     ours, theirs = actual[head : len(actual) - tail], expected[head : len(expected) - tail]
     if head:
         yield actual[:head], expected[:head]
