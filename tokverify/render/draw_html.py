@@ -42,7 +42,7 @@ from tokverify.report.diagnosis import command_line
 from tokverify.report.difference import NO_TOKEN
 from tokverify.text.visible import visible, visible_message
 from tokverify.text.wording import plural
-from tokverify.tokenizer import Token
+from tokverify.tokenizer import Token, join_bytes
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -245,10 +245,10 @@ def _lay_out(alignment: Alignment) -> list[_Lanes | _Folded]:
 
 
 def _to_lanes(actual: Sequence[Token], expected: Sequence[Token], *, differs: bool) -> _Lanes:
-    data, other = (b"".join(token.token_bytes for token in side) for side in (actual, expected))
+    data = join_bytes(actual)
     return _Lanes(
         differs,
-        visible(data) if data == other else "",
+        visible(data) if data == join_bytes(expected) else "",
         list(map(_show, actual[:_MAX_LANE])),
         list(map(_show, expected[:_MAX_LANE])),
         (max(0, len(actual) - _MAX_LANE), max(0, len(expected) - _MAX_LANE)),

@@ -11,7 +11,7 @@ from tokverify.report.difference import NO_TOKEN, Block
 from tokverify.report.run import CaseResult, Report, Status, can_match, other_side
 from tokverify.text.visible import code_points, visible, visible_message
 from tokverify.text.wording import plural
-from tokverify.tokenizer import Token
+from tokverify.tokenizer import Token, join_bytes
 
 Causes: TypeAlias = "Mapping[str, Sequence[str]]"
 """Name of a case -> its causes."""
@@ -190,7 +190,7 @@ def _sides(blocks: Sequence[Block]) -> tuple[list[Token], list[Token]]:
 def _decodes_to(blocks: Sequence[Block], text: str) -> list[bool]:
     """Check for each side whether its tokens represent exactly the text, so that spans count the text's bytes."""
     data = text.encode("utf-8", "surrogatepass")
-    return [b"".join([token.token_bytes for token in side]) == data for side in _sides(blocks)]
+    return [join_bytes(side) == data for side in _sides(blocks)]
 
 
 def _columns(block: Block, tokens: TokenTable) -> Iterator[Column]:
@@ -230,6 +230,6 @@ def _is_cut(data: bytes) -> bool:
 
 
 def _column(equal: bool, actual: Sequence[Token], expected: Sequence[Token], tokens: TokenTable) -> Column:
-    data, other = (b"".join(token.token_bytes for token in side) for side in (actual, expected))
-    text = visible(data) if data == other else None
+    data = join_bytes(actual)
+    text = visible(data) if data == join_bytes(expected) else None
     return int(equal), tokens.numbers(actual), tokens.numbers(expected), text
