@@ -23,7 +23,7 @@ from tokverify.render.document import (
     message,
     tally,
 )
-from tokverify.render.issue import Check, CiReport, Issue, Level, join_lines
+from tokverify.render.issue import Check, CiReport, Issue, Level, issue_of, join_lines
 from tokverify.render.options import RenderOptions
 from tokverify.render.run.cases import case_details
 from tokverify.render.run.describe import diagnosis_sections, limit_sections, sides_section, vocabulary_sections
@@ -51,9 +51,10 @@ _OUTCOMES = {
 }
 _MAX_ROWS = 20
 _MAX_PLACES = 3
+_UNREADABLE = Check("corpus-unreadable", "unreadable", "Documents could not be compared.", Level.ERROR)
 _CORPUS_CHECKS = (
     Check("corpus-difference", "difference", "The two sides encode documents to different ids.", Level.ERROR),
-    Check("corpus-unreadable", "unreadable", "Documents could not be compared.", Level.ERROR),
+    _UNREADABLE,
     VOCABULARY_CHECK,
 )
 """The kinds of issues in a report of `tokverify corpus`."""
@@ -208,14 +209,9 @@ def _issue_lines(cause: CauseCount, verified: CorpusReport) -> Iterator[str]:
 
 def _unreadable_issue(group: UnreadableGroup, verified: CorpusReport) -> Issue:
     reason = visible_message(group.reason)
-    return Issue(
-        check="corpus-unreadable",
-        level=Level.ERROR,
-        title="unreadable",
-        message=join_lines([f"{plural(group.count, 'document')}: {reason}", *map(visible_message, group.places)]),
-        path=verified.report.actual.source,
-        key=f"{verified.report.actual.name}\0{reason}",
-    )
+    lines = [f"{plural(group.count, 'document')}: {reason}", *map(visible_message, group.places)]
+    model = verified.report.actual
+    return issue_of(_UNREADABLE, lines, path=model.source, key=f"{model.name}\0{reason}")
 
 
 def describe_progress(progress: CorpusProgress) -> str:
