@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
 
@@ -19,6 +18,7 @@ from tokverify.engine.models.unigram import Unigram, make_unigram
 from tokverify.engine.models.wordpiece import WORD_START, WordPiece
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.spec import TokenizerSpec
+from tokverify.text.utf8 import to_bytes
 
 
 def deviate(spec: TokenizerSpec, settings: Settings, deviation: Deviation, model: Model | None) -> Model | None:
@@ -87,8 +87,8 @@ class _DeviatingWordPiece(WordPiece):
         super().__init__(settings.id_by_piece, unknown_id, lowercase=lowercase, strip_accents=strip_accents)
         self._split_words = deviation.split_words
         self._longest_word = deviation.longest_word
-        within = {piece: id for piece, id in settings.ids.items() if not piece.startswith(ESCAPED_SPACE)}
-        self._within = LongestPiece(_by_bytes(within)) if deviation.plain_marker else None
+        within = {to_bytes(piece): id for piece, id in settings.ids.items() if not piece.startswith(ESCAPED_SPACE)}
+        self._within = LongestPiece(within) if deviation.plain_marker else None
 
     def encode(self, text: str) -> list[int]:
         if self._split_words is None:
@@ -114,7 +114,3 @@ class _DeviatingWordPiece(WordPiece):
                 return tuple(ids)
             found = within.at(text, place)
         return (self._unknown_id,)
-
-
-def _by_bytes(ids: Mapping[str, int]) -> dict[bytes, int]:
-    return {piece.encode("utf-8", "surrogateescape"): id for piece, id in ids.items()}

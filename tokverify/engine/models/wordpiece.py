@@ -16,7 +16,7 @@ from tokverify.engine.normalizer import split_at_spaces, word_normalizer
 from tokverify.engine.rewriting import Rewriting
 from tokverify.engine.trace import ModelTrace, PreToken, Taken, Word
 from tokverify.report.explain import Matching
-from tokverify.text.utf8 import encode_leniently
+from tokverify.text.utf8 import encode_leniently, to_bytes
 
 WORD_START = "▁".encode()
 
@@ -34,7 +34,7 @@ class WordPiece:
         keeps_marks: bool = False,
     ) -> None:
         # subtle: llama.cpp compares bytes, so a piece that is not UTF-8 can match a part of a character.
-        self._longest = LongestPiece({piece.encode("utf-8", "surrogateescape"): id for piece, id in ids.items()})
+        self._longest = LongestPiece({to_bytes(piece): id for piece, id in ids.items()})
         self._unknown_id = unknown_id
         self._normalize = word_normalizer(lowercase=lowercase, strip_accents=strip_accents, keeps_marks=keeps_marks)
 
