@@ -138,12 +138,10 @@ def read_special_tokens_map(tokenizer_file: Path) -> Mapping[str, Any]:
 def configured_roles(tokenizer_file: Path) -> dict[str, str]:
     """Return where the files beside a tokenizer give a role to a text, such as `sep_token of tokenizer_config.json`."""
     found: dict[str, str] = {}
-    for name, content in (
-        ("tokenizer_config.json", read_config(tokenizer_file)),
-        ("special_tokens_map.json", read_special_tokens_map(tokenizer_file)),
-    ):
+    for name in ("tokenizer_config.json", "special_tokens_map.json"):
+        config = _read_beside(tokenizer_file, name)
         for role in ROLES:
-            if text := token_text(content.get(f"{role}_token")):
+            if text := token_text(config.get(f"{role}_token")):
                 found.setdefault(text, f"{role}_token of {name}")
     return found
 
