@@ -796,6 +796,17 @@ def test_a_reference_with_the_pattern_of_another_model_splits_its_own_pieces(
     assert_at_fault(model, reference, cases, "splits pieces that its own vocabulary has" if is_at_fault else "")
 
 
+def test_a_reference_is_not_at_fault_for_the_pattern_that_the_name_of_the_model_stands_for(tmp_path):
+    # llama.cpp's function for Kimi K2 ignores case, and so keeps words that the pattern itself splits.
+    merges = [*(f"{letter} A" for letter in ascii_lowercase[:8]), *map(" ".join, product(ascii_lowercase, repeat=2))]
+    pattern = {**SPLIT, "pattern": {"Regex": ORIGINALS["kimi-k2"]}}
+    stage = stages(pattern, byte_level(use_regex=False))
+    model, reference = write(tmp_path, bpe_spec(merges, pre="kimi-k2"), merges=merges, pre_tokenizer=stage)
+    cases = [Case(id="capitals", suite="made", text="bA", add_special=False)]
+    assert_at_fault(model, reference, cases, "")
+    assert verify_model(model, reference, cases).results[0].explained_by == ("TL012",)
+
+
 def assert_at_fault(model: Path, reference: Path, cases: Sequence[Case], sentence: str) -> None:
     """Check that the reference is blamed with this sentence and not followed, or not blamed if there is none."""
     report = verify_model(model, reference, cases, diagnose=True)
