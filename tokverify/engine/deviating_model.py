@@ -63,6 +63,7 @@ def deviate_unigram(
         single_precision=bool(deviation.single_precision),
         byte_fallback=bool(deviation.byte_fallback),
         keeps_marker=bool(deviation.keeps_marker),
+        whole_pieces=bool(deviation.whole_pieces),
     )
 
 

@@ -46,6 +46,7 @@ class DeviatingUnigram:
         single_precision: bool,
         byte_fallback: bool,
         keeps_marker: bool,
+        whole_pieces: bool,
     ) -> None:
         pieces, declared = settings.pieces, spec.types or [TokenType.NORMAL] * len(settings.pieces)
         usable = {id: is_usable for id, is_usable in usable.items() if id < len(pieces)}
@@ -60,7 +61,7 @@ class DeviatingUnigram:
             piece = escape_spaces(pieces[id]) if user_defined_inside else pieces[id]
             used[id] = (piece, preferred_score(to_bytes(piece)) if user_defined_inside else 0.0)
         charsmap = Charsmap(spec.charsmap) if spec.charsmap is not None else None
-        matches_whole_pieces = user_defined_inside or keeps_marker
+        matches_whole_pieces = user_defined_inside or keeps_marker or whole_pieces
         self._make_normalizer = partial(
             _Normalizer, charsmap, passing, settings, matches_whole_pieces=matches_whole_pieces
         )

@@ -75,6 +75,8 @@ class Deviation:
     """If True, the unigram model merges and removes no spaces; a normalizer does what the reference does."""
     keeps_marker: bool | None = None
     """If True, the charsmap of the unigram model does not apply to a literal `▁`."""
+    whole_pieces: bool | None = None
+    """If True, the charsmap of the unigram model also applies to what only begins like a user-defined piece."""
     user_defined_inside: bool | None = None
     """If True, the unigram model finds user-defined pieces in the normalized text, which is not split at them."""
     usable: Mapping[int, bool] = field(default_factory=dict)
@@ -154,6 +156,7 @@ class Deviation:
                 self.ignore_charsmap,
                 self.keep_spaces,
                 self.keeps_marker,
+                self.whole_pieces,
             )
         )
 

@@ -16,11 +16,14 @@ from tokenizers.processors import TemplateProcessing
 
 from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import Ranking, Settings
+from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.references.huggingface import HuggingFaceTokenizer
 from tokverify.references.reference import FoundReference, Request
+from tokverify.sources.huggingface.stage import RUNS_OF_SPACES, SPACES_AROUND
+from tokverify.sources.huggingface.wordpiece import CONTINUATION
 from tokverify.sources.original_pattern import ORIGINALS
 from tokverify.spec import TokenizerSpec, TokenType, ids_of_type, split_merge
 from tokverify.system.library_error import raised_as
@@ -39,6 +42,7 @@ PATTERNS: Mapping[str, tuple[str, ...]] = {
 
 `default` is llama.cpp's own; there is no such model.
 """
+_BYTES = 256
 _DIFFERENCE = re.compile(r"--\[(?!\^)")
 """How a pattern takes the characters of one class from another."""
 
@@ -61,9 +65,16 @@ def rebuild(spec: TokenizerSpec, settings: Settings) -> FoundReference:
         tokenizer = build(spec, settings)
     except UnsupportedError as error:
         raise UnsupportedError(f"rebuilt: {error}; name a reference file instead") from error
-    unused = ids_of_type(spec.types, TokenType.UNUSED)
+    # What a unigram model of llama.cpp does otherwise depends on the stages around it.
+    document = tokenizer.to_str().encode() if settings.family.ranking is Ranking.SCORE_SUM else None
     return FoundReference(
-        HuggingFaceTokenizer(tokenizer, name="rebuilt", special_ids=dict(settings.special_ids), unused_ids=unused),
+        HuggingFaceTokenizer(
+            tokenizer,
+            name="rebuilt",
+            special_ids=dict(settings.special_ids),
+            document=document,
+            unused_ids=ids_of_type(spec.types, TokenType.UNUSED),
+        ),
         source="rebuilt",
         caveat=CAVEAT + _caveat_of_ties(spec, settings),
         versions={"tokenizers": tokenizers.__version__},
@@ -120,11 +131,58 @@ def _spm(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
     tokenizer = Tokenizer(_fallback_model(settings, merges_by_score(spec, settings)))
     steps = [normalizers.Prepend("▁")] if settings.add_space_prefix else []
     tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Replace(" ", "▁")])
-    strip = [decoders.Strip(" ", 1, 0)] if settings.add_space_prefix else []
-    tokenizer.decoder = decoders.Sequence(
-        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), *strip]
-    )
+    tokenizer.decoder = _sentencepiece_decoder(strips_space=settings.add_space_prefix)
     return tokenizer
+
+
+def _unigram(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
+    scores = spec.scores or [0.0] * len(settings.pieces)
+    has_bytes = len(ids_of_type(spec.types, TokenType.BYTE)) == _BYTES
+    vocabulary = list(zip(settings.pieces, scores, strict=True))
+    tokenizer = Tokenizer(models.Unigram(vocabulary, settings.special_ids.get("unk"), has_bytes))
+    steps: list[normalizers.Normalizer] = [normalizers.NFC()] if settings.nfc else []
+    if spec.charsmap:
+        steps.append(normalizers.Precompiled(spec.charsmap))
+    # subtle: where llama.cpp merges spaces, every word begins with one, even if the file asks for no space prefix.
+    is_prefixed = settings.remove_extra_whitespaces or settings.add_space_prefix
+    if settings.remove_extra_whitespaces:
+        spaces = ((SPACES_AROUND, ""), (RUNS_OF_SPACES, " "))
+        steps += [normalizers.Replace(Regex(pattern["Regex"]), content) for pattern, content in spaces]
+        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(split=False)
+    else:
+        steps += [*([normalizers.Prepend("▁")] if is_prefixed else []), normalizers.Replace(" ", "▁")]
+    tokenizer.normalizer = normalizers.Sequence(steps)
+    tokenizer.decoder = _sentencepiece_decoder(strips_space=is_prefixed)
+    return tokenizer
+
+
+def _wordpiece(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
+    del spec
+    unknown = settings.special_ids.get("unk")
+    if unknown is None:
+        raise UnsupportedError("tokenizers cannot hold a WordPiece model without an unknown token")
+    special = {*settings.special_ids.values(), *(token.id for token in settings.added_tokens)}
+    pieces = [_as_in_vocab_txt(piece, is_special=id in special) for id, piece in enumerate(settings.pieces)]
+    vocabulary = {piece: id for id, piece in enumerate(pieces)}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=pieces[unknown]))
+    tokenizer.normalizer = normalizers.BertNormalizer(
+        lowercase=settings.lowercase, strip_accents=settings.strip_accents
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece(CONTINUATION, settings.clean_spaces)
+    return tokenizer
+
+
+def _as_in_vocab_txt(piece: str, *, is_special: bool) -> str:
+    """Mark a piece that continues a word; in GGUF, those that begin one are marked."""
+    if piece.startswith(ESCAPED_SPACE):
+        return piece.removeprefix(ESCAPED_SPACE)
+    return piece if is_special else CONTINUATION + piece
+
+
+def _sentencepiece_decoder(*, strips_space: bool) -> decoders.Decoder:
+    strip = [decoders.Strip(" ", 1, 0)] if strips_space else []
+    return decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), *strip])
 
 
 def _gemma4(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
@@ -159,6 +217,8 @@ _BUILDERS: Mapping[str, Callable[[TokenizerSpec, Settings], Tokenizer]] = {
     "spm": _spm,
     "bpe": _byte_level,
     "gemma4": _gemma4,
+    "unigram": _unigram,
+    "wordpiece": _wordpiece,
     "cpp-hybrid": _cpp_hybrid,
 }
 """Pre-tokenizer or algorithm -> the function that builds its tokenizer; the pre-tokenizer takes precedence."""
@@ -244,12 +304,11 @@ def _add_tokens(tokenizer: Tokenizer, settings: Settings) -> None:
 def _add_post_processor(tokenizer: Tokenizer, settings: Settings) -> None:
     ids = settings.special_ids
     names = {role: _name_in_template(role, settings.pieces[id]) for role, id in ids.items()}
-    bos = ["bos"] if settings.add_bos and "bos" in ids else []
-    eos = ["eos"] if settings.add_eos and "eos" in ids else []
-    if bos or eos:
-        used = {names[role]: ids[role] for role in (*bos, *eos)}
+    before, after = ([role for role in roles if role in ids] for roles in settings.family.affix_roles(settings))
+    if before or after:
+        used = {names[role]: ids[role] for role in (*before, *after)}
         tokenizer.post_processor = TemplateProcessing(
-            single=[*(names[role] for role in bos), "$A", *(names[role] for role in eos)],
+            single=[*(names[role] for role in before), "$A", *(names[role] for role in after)],
             special_tokens=[{"id": name, "ids": [id], "tokens": [name]} for name, id in used.items()],
         )
 

@@ -199,7 +199,8 @@ def _cases(conversion: Conversion) -> list[CaseResult]:
 def _describe_explained(conversion: Conversion) -> str:
     unexplained, total = conversion.unexplained, conversion.differing
     if not unexplained:
-        return f"{'all' if total > 1 else 'only'} because of limits of llama.cpp"
+        whose = "llama.cpp" if "gguf" in conversion.kinds else "llama.cpp or tokenizers"
+        return f"{'all' if total > 1 else 'only'} because of limits of {whose}"
     # A text for each cause in generated texts is among these.
     is_refused = {result.status for result in conversion.report.results if result.fails} == {Status.ERROR}
     reason = "as one side cannot encode them" if is_refused else "for no known reason"

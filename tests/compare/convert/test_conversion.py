@@ -9,15 +9,18 @@ import pytest
 from tokenizers import AddedToken, Tokenizer
 
 from support.sentencepiece_maker import BPE, BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED, make_model, train_model
+from support.spec_maker import spec_of, unigram_spec
 from tokverify import load_gguf, load_model
 from tokverify.case import Case
 from tokverify.compare.convert import convert
 from tokverify.compare.limits.explaining import Explainer
 from tokverify.errors import TokverifyError, UnsupportedError
-from tokverify.report.convert import conversion_exit_code
+from tokverify.render.convert import verdict
+from tokverify.report.convert import Conversion, conversion_exit_code
 from tokverify.report.run import Status, count_status
 from tokverify.sources.gguf import writer as gguf_writer
 from tokverify.sources.gguf.declaration import read_spec
+from tokverify.spec import TokenizerSpec
 
 SAMPLE = Path(convert.__code__.co_filename).parents[2] / "sample"
 END = AddedToken("<|end|>", special=True, normalized=False)
@@ -184,13 +187,78 @@ def test_pattern_pre_tokenizers_can_be_written_as_tokenizer_json(byte_level, to_
 
 
 def test_a_tokenizer_that_tokenizer_json_cannot_express_is_refused(to_gguf, tmp_path):
-    source = tmp_path / "in.model"
-    source.write_bytes(train_model(vocab_size=70, model_type="unigram"))
+    source = tmp_path / "in.gguf"
+    gguf_writer.write_gguf(source, spec_of("rwkv", ["a", "b"]))
     with pytest.raises(
-        UnsupportedError, match=r"cannot be expressed as a tokenizer\.json: cannot rebuild the model 't5'"
+        UnsupportedError, match=r"cannot be expressed as a tokenizer\.json: cannot rebuild the model 'rwkv'"
     ):
         convert(source, tmp_path / "out.json", count=0)
-    assert files(tmp_path) == {"in.model"}
+    assert files(tmp_path) == {"in.gguf"}
+
+
+def convert_twice(path: Path, spec: TokenizerSpec, *texts: str) -> Conversion:
+    """Convert a GGUF file to a tokenizer.json and back, and check that the vocabulary is the same as before."""
+    gguf_writer.write_gguf(path / "in.gguf", spec)
+    cases = [Case(id=str(number), suite="made", text=text) for number, text in enumerate(texts)]
+    done = convert(path / "in.gguf", path / "tokenizer.json", cases=cases, count=300)
+    assert convert(path / "tokenizer.json", path / "again.gguf", cases=cases, count=300).written
+    again, first = (read_spec(path / name) for name in ("again.gguf", "in.gguf"))
+    assert (again.tokens, again.types) == (first.tokens, first.types)
+    return done
+
+
+@pytest.mark.parametrize("merges_spaces", [True, False])
+def test_a_unigram_model_becomes_a_tokenizer_json(tmp_path, merges_spaces):
+    spec = unigram_spec(
+        {"▁": -3.0, "a": -2.0, "b": -2.5, "▁a": -1.0, "ab": -2.2, "<x>": 0.0},
+        {"<x>": USER_DEFINED},
+        add_space_prefix=True,
+        remove_extra_whitespaces=merges_spaces,
+    )
+    done = convert_twice(tmp_path, spec, "a ab", " a  b ", "c", "a<x>b")
+    assert (done.written, done.unexplained) == (True, 0)
+    encoder, made = load_gguf(tmp_path / "in.gguf"), Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for text in ("a ab", "a  b", "  a", "acb", "a</s>b"):
+        assert made.encode(text).ids == encoder.encode(text, add_special=True)
+
+
+def test_wordpiece_becomes_a_tokenizer_json(tmp_path):
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "▁ab", "▁a", "b", "c", "▁."]
+    roles = {"pad": 0, "unk": 1, "bos": 2, "sep": 3}
+    spec = spec_of("bert", pieces, dict.fromkeys(pieces[:4], CONTROL), special_ids=roles, lowercase=True)
+    done = convert_twice(tmp_path, spec, "abc ab.", "Ab", "x", "a[SEP]b")
+    assert (done.written, done.unexplained) == (True, 0)
+    made = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    assert made.encode("ABC a.").tokens == ["[CLS]", "ab", "##c", "a", ".", "[SEP]"]
+    assert made.decode(made.encode("abc a").ids) == "abc a"
+
+
+def test_limits_explain_where_a_tokenizer_json_differs_from_a_sentencepiece_model(tmp_path):
+    source = tmp_path / "in.model"
+    pieces = [
+        ("<unk>", 0, UNKNOWN),
+        *((text, 0, CONTROL) for text in ("<s>", "</s>")),
+        *((f"<0x{byte:02X}>", 0, BYTE) for byte in range(256)),
+        *((text, -1, NORMAL) for text in "▁ab"),
+        *((text, 0, USER_DEFINED) for text in ("ab", "ba")),
+    ]
+    source.write_bytes(make_model(pieces, {3: BPE, 35: 1}, {4: 0}))
+    cases = [Case(id=text, suite="made", text=text) for text in ("a", "aba", "ab")]
+    done = convert(source, tmp_path / "tokenizer.json", cases=cases, count=0)
+    assert (done.written, done.differing, done.unexplained) == (True, 2, 0)
+    assert [(limit.code, limit.cases) for limit in done.report.limits] == [("TL013", 2)]
+    assert done.report.results[1].explained_by == ("TL013",)
+
+
+def test_limits_explain_where_a_tokenizer_json_does_otherwise_than_llama_cpp_and_its_source(tmp_path):
+    # As sentencepiece does, llama.cpp never takes the text of a control token for a piece.
+    source = tmp_path / "in.model"
+    source.write_bytes(train_model(vocab_size=70, model_type="unigram"))
+    cases = [Case(id=text, suite="made", text=text, parse_special=False) for text in ("</s>", "the")]
+    done = convert(source, tmp_path / "tokenizer.json", cases=cases, count=0)
+    assert (done.written, done.differing) == (True, 1)
+    assert [limit.code for limit in done.report.limits] == ["TL015"]
+    assert "because of limits of llama.cpp or tokenizers" in verdict(done)
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])

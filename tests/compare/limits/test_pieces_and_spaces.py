@@ -25,6 +25,7 @@ from support.sentencepiece_maker import make_model
 from support.spec_maker import BYTE, BYTE_PIECES, bpe_spec, spm_spec, unigram_spec
 from tokverify.case import Case
 from tokverify.commands.tasks.run import verify_model
+from tokverify.compare.convert import json_writer
 from tokverify.compare.opened import Opened
 from tokverify.engine.encoder import Encoder
 from tokverify.references import open_reference
@@ -141,6 +142,15 @@ def test_a_user_defined_piece_that_normalization_changes_stays_so(tmp_path: Path
     spec = train(path, model_type="unigram", vocab_size=90, user_defined_symbols=["½", "a b"])
     assert [text for text, type in zip(spec.tokens, spec.types, strict=True) if type == USER_DEFINED] == ["½"]
     assert_limit(verify(spec, path, ("the ½ boat", "boat½net")), "TL013")
+
+
+def test_what_only_begins_like_a_user_defined_piece_is_a_limit_also_beside_a_tokenizer_json(tmp_path: Path):
+    source, path = tmp_path / "tokenizer.model", tmp_path / "tokenizer.json"
+    rules = {"normalization_rule_name": "nmt_nfkc_cf", "user_defined_symbols": ["<X>"]}
+    spec = train(source, model_type="unigram", vocab_size=90, **rules)
+    json_writer.write_json(path, spec)
+    # llama.cpp does not make `<X` lowercase, although it is not the whole piece.
+    assert_limit(verify(spec, path, ("a <Xa",)), "TL013")
 
 
 DEFAULT_RULES = {"model_type": "bpe", "vocab_size": 400, "normalization_rule_name": "nmt_nfkc"}

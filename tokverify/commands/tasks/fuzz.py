@@ -19,6 +19,7 @@ from tokverify.compare.fuzz.earlier import EarlierFailures
 from tokverify.compare.fuzz.explained import Explained, ExplainingChange
 from tokverify.compare.fuzz.loop import fuzz
 from tokverify.compare.fuzz.plan import FuzzPlan
+from tokverify.compare.limits.explaining import explainer_of
 from tokverify.compare.opened import OpenedModel, OpenedReference
 from tokverify.errors import GoneError, TokverifyError
 from tokverify.location import Location
@@ -101,7 +102,7 @@ def fuzz_model(  # noqa: PLR0913 - the optional ones are keywords
         found.tokenizer,
         plan,
         sides=(opened.description, found.description),
-        facts=found,
+        limits=explainer_of(opened.tokenizer, found),
         jobs=jobs,
         open_again=partial(open_tokenizers, model, reference),
         explain=(

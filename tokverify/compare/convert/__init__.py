@@ -16,7 +16,8 @@ from tokverify.compare.convert.convention import follow_conventions
 from tokverify.compare.convert.json_writer import config_of, config_path, lost_parts, write_json
 from tokverify.compare.convert.source import Source, open_source
 from tokverify.compare.convert.special_tokens import SpecialTokens, warn_of_defaults
-from tokverify.compare.convert.verification import Plan, Verification, verify_conversion
+from tokverify.compare.convert.verification import ExplainerByWay, Plan, Verification, verify_conversion
+from tokverify.compare.limits.explaining import explainer_of
 from tokverify.compare.opened import OpenedReference
 from tokverify.compare.side import side_of
 from tokverify.engine.build import known_since
@@ -174,7 +175,7 @@ class _Job:
         with temporary_beside(self.target) as temporary:
             self._write(temporary, opened.spec)
             sync(temporary)
-            verification = self._verify(reference, temporary, plan)
+            verification = self._verify(opened.spec, reference, temporary, plan)
             tolerated = verification.differing if self.strict else verification.unexplained
             written = self.unexplained or not tolerated
             if written:
@@ -195,16 +196,24 @@ class _Job:
                 sync(temporary)
                 move_into_place(temporary, self.config)
 
-    def _verify(self, reference: OpenedReference, temporary: Path, plan: Plan) -> Verification:
+    def _verify(self, spec: TokenizerSpec, reference: OpenedReference, temporary: Path, plan: Plan) -> Verification:
         converted = _read_back(temporary, self.format.kind, self.target.stem)
         sides = (
             replace(side_of(converted.tokenizer), source=str(self.target), reason="the converted file"),
             replace(side_of(reference.tokenizer), source=str(self.source), reason="the source file"),
         )
-        if isinstance(reference.tokenizer, Encoder) and self.format.kind != "gguf":
-            # Limits say what llama.cpp, so the GGUF file, does otherwise than a reference.
-            return verify_conversion(reference.tokenizer, OpenedReference(converted), (sides[1], sides[0]), plan)
-        return verify_conversion(converted.tokenizer, reference, sides, plan)
+        # Limits say what llama.cpp, so a GGUF file, does otherwise than a reference.
+        if self.format.kind == "gguf":
+            return verify_conversion(
+                converted.tokenizer, reference, sides, plan, explainer_of(converted.tokenizer, reference)
+            )
+        written = OpenedReference(converted)
+        if isinstance(reference.tokenizer, Encoder):
+            explainer = explainer_of(reference.tokenizer, written)
+            return verify_conversion(reference.tokenizer, written, (sides[1], sides[0]), plan, explainer)
+        return verify_conversion(
+            converted.tokenizer, reference, sides, plan, ExplainerByWay(Encoder(spec), reference, written)
+        )
 
     def _lost(self, opened: Source) -> Iterator[str]:
         if self.format.kind == "gguf":
@@ -271,4 +280,4 @@ def _read_back(path: Path, kind: str, name: str) -> FoundReference:
     """Open the written file as it will be used: a GGUF file with our encoder, another one with its library."""
     if kind == "gguf":
         return FoundReference(Encoder(read_spec(path), name), str(path))
-    return from_json(read_file(path), source=name)
+    return from_json(read_file(path), source=name, is_file=True)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tokverify.case import Case
 from tokverify.compare.comparison import verify_tokenizers
 from tokverify.compare.fuzz.loop import fuzz
 from tokverify.compare.fuzz.plan import FuzzPlan
+from tokverify.compare.limits.explaining import Explainer, explainer_of
+from tokverify.compare.limits.limit import Text
 from tokverify.compare.opened import OpenedReference
+from tokverify.engine.encoder import Encoder
 from tokverify.errors import GoneError
 from tokverify.report.fuzz import DifferenceKind, FuzzReport, Stop
 from tokverify.report.run import AppliedLimit, CaseResult, Report, Status
@@ -50,8 +53,45 @@ class Plan:
             self.on_progress(done, len(self.cases) + self.count)
 
 
+class ExplainerByWay(Explainer):
+    """Explains where a written file differs from its source by what llama.cpp does otherwise than either of them.
+
+    Args:
+        encoder: The tokenizer as llama.cpp would encode with it.
+        source: The file that was converted.
+        written: The result.
+    """
+
+    def __init__(self, encoder: Encoder, source: OpenedReference, written: OpenedReference) -> None:
+        super().__init__()
+        self._ours = encoder
+        self._written = written.tokenizer
+        self._of_source, self._of_written = explainer_of(encoder, source), explainer_of(encoder, written)
+
+    def find(self, target: Text) -> tuple[str, ...]:
+        """Return the codes of the limits that, together, explain a text completely; none if they do not."""
+        ours, theirs = target.encode(self._ours), target.encode(self._written)
+        if ours is None or theirs is None:
+            return ()
+        codes: set[str] = set()
+        for explainer, expected in ((self._of_source, target.expected), (self._of_written, theirs)):
+            if expected == ours:
+                continue
+            found = explainer.find(target._replace(expected=expected))
+            if not found:
+                return ()
+            codes.update(found)
+        return tuple(sorted(codes))
+
+    def describe_counts(self, counts: Mapping[str, int]) -> tuple[AppliedLimit, ...]:
+        """Describe limits, given how many texts each of them explains."""
+        of_source = {code: count for code, count in counts.items() if code in self._of_source.used}
+        of_written = {code: count for code, count in counts.items() if code not in of_source}
+        return _add_limits(self._of_source.describe_counts(of_source), self._of_written.describe_counts(of_written))
+
+
 def verify_conversion(
-    actual: Tokenizer, expected: OpenedReference, sides: tuple[Side, Side], plan: Plan
+    actual: Tokenizer, expected: OpenedReference, sides: tuple[Side, Side], plan: Plan, explainer: Explainer
 ) -> Verification:
     """Compare the converted tokenizer with its source, either of which is the actual one.
 
@@ -64,15 +104,18 @@ def verify_conversion(
         plan.cases,
         sides=sides,
         facts=expected,
+        explain=False,
         on_progress=lambda done, _: plan.report_progress(done),
     )
     if report.gone:
         raise GoneError(report.gone)
+    results = tuple(map(explainer.explain, report.results))
+    report = replace(report, results=results, limits=explainer.applied_to(results))
     differing = [result for result in report.results if result.status in _DIFFERING]
     unexplained = [result for result in differing if not result.explained_by]
     if not plan.count:
         return Verification(report, len(differing), len(unexplained))
-    fuzzed = _try_generated_texts(actual, expected, sides, plan)
+    fuzzed = _try_generated_texts(actual, expected, sides, plan, explainer)
     return Verification(
         replace(
             report,
@@ -85,14 +128,14 @@ def verify_conversion(
 
 
 def _try_generated_texts(
-    actual: Tokenizer, expected: OpenedReference, sides: tuple[Side, Side], plan: Plan
+    actual: Tokenizer, expected: OpenedReference, sides: tuple[Side, Side], plan: Plan, explainer: Explainer
 ) -> FuzzReport:
     fuzzed = fuzz(
         actual,
         expected.tokenizer,
         FuzzPlan(count=plan.count, seed=plan.seed),
         sides=sides,
-        facts=expected,
+        limits=explainer,
         on_progress=lambda progress: plan.report_progress(len(plan.cases) + progress.strings),
     )
     if fuzzed.stop is Stop.INTERRUPTED:

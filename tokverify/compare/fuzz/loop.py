@@ -17,7 +17,7 @@ from tokverify.compare.fuzz.cause import Causes
 from tokverify.compare.fuzz.explained import Explain, Explained, MergedCauses, merge_explained
 from tokverify.compare.fuzz.trial import Trial, TrialOutcome
 from tokverify.compare.fuzz.worker import BatchResult, Worker, start_worker, work_on_batch
-from tokverify.compare.limits.explaining import explainer_of
+from tokverify.compare.limits.explaining import Explainer, explainer_of
 from tokverify.compare.limits.limit import Text
 from tokverify.compare.opened import Opened
 from tokverify.compare.side import side_of
@@ -56,7 +56,7 @@ def fuzz(  # noqa: PLR0913 - the optional ones are keywords
     plan: FuzzPlan,
     *,
     sides: tuple[Side, Side] | None = None,
-    facts: Opened | None = None,
+    limits: Explainer | None = None,
     jobs: int = 1,
     open_again: OpenSides | None = None,
     explain: Explain = lambda _: Explained(None),
@@ -71,7 +71,7 @@ def fuzz(  # noqa: PLR0913 - the optional ones are keywords
         expected: The reference.
         plan: What to try, and the limits.
         sides: How the report describes the two; derived from the tokenizers by default.
-        facts: What is known about `expected`; by default, as much as it says itself.
+        limits: Explains texts by limits of llama.cpp; by default, with what `expected` says itself.
         jobs: The number of processes that share the work.
         open_again: A function that opens the same two tokenizers in another process. It must support pickling; required
             for more than one job.
@@ -82,7 +82,7 @@ def fuzz(  # noqa: PLR0913 - the optional ones are keywords
     Raises:
         TokverifyError: If no generator can make texts for this vocabulary.
     """
-    run = _Run(actual, expected, facts or Opened(expected), plan)
+    run = _Run(actual, expected, limits or explainer_of(actual, Opened(expected)), plan)
     batches = run.parallel(jobs, open_again) if jobs > 1 and open_again else run.serial()
     stop = Stop.COUNT
     try:
@@ -122,7 +122,7 @@ def _require_listing(actual: Tokenizer, expected: Tokenizer, plan: FuzzPlan) -> 
 class _Run:
     """The state of a run."""
 
-    def __init__(self, actual: Tokenizer, expected: Tokenizer, facts: Opened, plan: FuzzPlan) -> None:
+    def __init__(self, actual: Tokenizer, expected: Tokenizer, limits: Explainer, plan: FuzzPlan) -> None:
         self._start = time.monotonic()
         self._plan = plan
         self._trial = Trial.of(actual, expected, decoding=plan.decoding)
@@ -134,7 +134,7 @@ class _Run:
             raise TokverifyError(
                 f"no texts to try: no text can be generated for this vocabulary by {names}; choose other generators"
             )
-        self._limits = explainer_of(actual, facts)
+        self._limits = limits
         self._causes = Causes(self._trial, lambda outcome: bool(self._find_limits(outcome)))
         self._explained: list[tuple[str, ...]] = []
         self._counter = CoverageCounter(_require_listing(actual, expected, plan))

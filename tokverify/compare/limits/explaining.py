@@ -84,7 +84,7 @@ class Explainer:
         A case that expects something itself is not explained: whoever wrote it has decided what is right.
         """
         differs = result.status is Status.MISMATCH and result.actual != result.expected
-        if not differs or result.expect is not None or self._sides is None:
+        if not differs or result.expect is not None:
             return result
         found = self.find(Text(result.case.text, result.add_special, result.parse_special, result.expected))
         return result if found == result.explained_by else replace(result, explained_by=found)

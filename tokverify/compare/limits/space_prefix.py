@@ -53,10 +53,13 @@ def space_prefix(sides: Sides) -> Iterator[Counterfactual]:
     is_unigram = settings.family.ranking is Ranking.SCORE_SUM
     if is_unigram and document is None:
         yield from _of_sentencepiece(sides)
+    prepends = document is not None and any(stage["type"] == "Prepend" for stage in document.normalizer)
+    if is_unigram and prepends and not settings.remove_extra_whitespaces:
+        yield _before_spaces(sides)
     if document is None or not settings.add_space_prefix or not (settings.family.prefixes_space or is_unigram):
         return
     schemes = {stage["prepend_scheme"] for stage in document.pre_tokenizer if stage["type"] == "Metaspace"}
-    if len(schemes) != 1 or any(stage["type"] == "Prepend" for stage in document.normalizer):
+    if len(schemes) != 1 or prepends:
         return
     scheme = schemes.pop()
     if scheme not in {_ALWAYS, _FIRST}:
@@ -107,9 +110,14 @@ def _before_spaces(sides: Sides) -> Counterfactual:
         except EncodeError:
             return False
 
+    def add_space(text: str) -> str:
+        return f" {text}" if is_blank(text) else text
+
+    # sentencepiece finds user-defined pieces later, and tokenizers has then split the text at added tokens.
+    is_split = sides.facts.document is not None
     return Counterfactual(
         reason="llama.cpp's unigram model adds no space before a text of spaces alone",
         sentence="adding a space also before a text of spaces alone",
-        deviation=Deviation(rewrite=lambda text: f" {text}" if is_blank(text) else text),
-        applies=lambda target: is_blank(target.text),
+        deviation=Deviation(normalizers=(add_space,)) if is_split else Deviation(rewrite=add_space),
+        applies=lambda target: is_split or is_blank(target.text),
     )

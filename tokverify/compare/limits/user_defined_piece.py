@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from tokverify.compare.limits.limit import Counterfactual, limit
+from tokverify.compare.limits.limit import Counterfactual, Text, limit
 from tokverify.compare.limits.overridden_type import contains_token, name_tokens
 from tokverify.compare.limits.sides import Sides
 from tokverify.engine.deviation import Deviation
@@ -12,6 +12,7 @@ from tokverify.engine.family import Ranking
 from tokverify.report.finding import WARNING
 from tokverify.report.tokenizer_difference import Origin
 from tokverify.sources.sentencepiece.plain_piece import find_plain_pieces
+from tokverify.spec import TokenType, ids_of_type
 from tokverify.text.utf8 import to_bytes
 
 
@@ -34,7 +35,19 @@ def user_defined_piece(sides: Sides) -> Iterator[Counterfactual]:
     What it does not explain:
         A user-defined piece of the reference that the file types NORMAL, or the other way around.
     """
-    yield from split_at_pieces(sides, plain=False)
+    yield from _find_whole_pieces(sides) if sides.facts.document else split_at_pieces(sides, plain=False)
+
+
+def _find_whole_pieces(sides: Sides) -> Iterator[Counterfactual]:
+    """Yield what would be if the normalizer of a unigram model left alone only what is such a piece."""
+    ids = ids_of_type(sides.spec.types, TokenType.USER_DEFINED)
+    if ids and sides.settings.family.ranking is Ranking.SCORE_SUM:
+        yield Counterfactual(
+            reason=f"llama.cpp does not normalize what only begins like {name_tokens(sides, ids)}",
+            sentence=f"normalizing what only begins like {name_tokens(sides, ids)}",
+            deviation=Deviation(whole_pieces=True),
+            applies=_contains_beginning(sides, ids),
+        )
 
 
 def split_at_pieces(sides: Sides, *, plain: bool) -> Iterator[Counterfactual]:
@@ -58,12 +71,11 @@ def split_at_pieces(sides: Sides, *, plain: bool) -> Iterator[Counterfactual]:
     sentence = f"finding {name_tokens(sides, ids)} in the normalized text, as sentencepiece does"
     reason = f"llama.cpp splits texts at {name_tokens(sides, ids)} before it normalizes them"
     if is_unigram:
-        first = {to_bytes(sides.settings.pieces[id])[0] for id in ids}
         yield Counterfactual(
             reason=reason,
             sentence=sentence,
             deviation=Deviation(user_defined_inside=True),
-            applies=lambda target: not first.isdisjoint(target.text.encode("utf-8", "surrogatepass")),
+            applies=_contains_beginning(sides, ids),
         )
     elif sides.settings.family.prefixes_space and sides.settings.add_space_prefix:
         yield Counterfactual(
@@ -72,3 +84,9 @@ def split_at_pieces(sides: Sides, *, plain: bool) -> Iterator[Counterfactual]:
             deviation=Deviation(leftmost=True, prefix=lambda _, is_first: is_first),
             applies=contains_token(sides, ids),
         )
+
+
+def _contains_beginning(sides: Sides, ids: Sequence[int]) -> Callable[[Text], bool]:
+    """Return whether a text contains a byte with which one of these pieces begins."""
+    first = {to_bytes(sides.settings.pieces[id])[0] for id in ids}
+    return lambda target: not first.isdisjoint(target.text.encode("utf-8", "surrogatepass"))

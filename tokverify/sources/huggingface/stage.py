@@ -17,6 +17,8 @@ Stage = dict[str, Any]
 
 RUNS_OF_SPACES = {"Regex": " {2,}"}
 """The pattern of a `Replace` that merges spaces."""
+SPACES_AROUND = {"Regex": r"\A +| +\z"}
+"""The pattern of a `Replace` that removes those around a text, and no other white space, unlike `Strip`."""
 
 
 def stages_of(component: object) -> list[Stage]:

@@ -11,7 +11,7 @@ from base64 import b64decode
 from typing import TYPE_CHECKING
 
 from tokverify.sources.huggingface.space import Spaces, read_spaces
-from tokverify.sources.huggingface.stage import RUNS_OF_SPACES, Stage
+from tokverify.sources.huggingface.stage import RUNS_OF_SPACES, SPACES_AROUND, Stage
 from tokverify.sources.huggingface.vocabulary import ids_around, special_ids, vocabulary
 from tokverify.spec import TokenizerSpec
 
@@ -72,10 +72,11 @@ def _charsmap(stages: list[Stage]) -> bytes | None:
 
 def _spaces(document: Document, normalizer: list[Stage]) -> tuple[Spaces, bool]:
     """Return how spaces are written, and whether runs of spaces are merged and those around a text removed."""
-    merging = [stage for stage in normalizer if _merges_spaces(stage)]
+    merging = [stage for stage in normalizer if _strips_spaces(stage) or _merges_spaces(stage)]
     pre_tokenizer = [stage for stage in document.pre_tokenizer if stage["type"] != "WhitespaceSplit"]
     splits = len(pre_tokenizer) < len(document.pre_tokenizer)
-    if merging and not splits and {stage["type"] for stage in merging} != {"Strip", "Replace"}:
+    does_both = any(map(_strips_spaces, merging)) and any(map(_merges_spaces, merging))
+    if merging and not splits and not does_both:
         raise document.unsupported(
             f"normalizer {merging[0]['type']}", "GGUF can declare merging and stripping spaces only together"
         )
@@ -88,9 +89,13 @@ def _spaces(document: Document, normalizer: list[Stage]) -> tuple[Spaces, bool]:
     return read_spaces(document, rest, pre_tokenizer), bool(merging) or splits
 
 
-def _merges_spaces(stage: Stage) -> bool:
+def _strips_spaces(stage: Stage) -> bool:
     if stage["type"] == "Strip":
         return bool(stage["strip_right"])
+    return stage["type"] == "Replace" and stage["pattern"] == SPACES_AROUND and not stage["content"]
+
+
+def _merges_spaces(stage: Stage) -> bool:
     return stage["type"] == "Replace" and stage["pattern"] == RUNS_OF_SPACES and stage["content"] in {" ", "▁"}
 
 

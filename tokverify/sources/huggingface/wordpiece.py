@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from tokverify.sources.huggingface.document import Document
     from tokverify.sources.huggingface.stage import Stage
 
-_CONTINUATION = "##"
+CONTINUATION = "##"
 _CHARACTER_CLASS = re.compile(r"\[[^\[\]\\^]+\]")
 
 
 def convert_wordpiece(document: Document) -> TokenizerSpec:
     """Convert a tokenizer.json whose model is WordPiece."""
-    if document.model.get("continuing_subword_prefix") != _CONTINUATION:
-        raise document.unsupported("model.continuing_subword_prefix", f"GGUF can only express {_CONTINUATION}")
+    if document.model.get("continuing_subword_prefix") != CONTINUATION:
+        raise document.unsupported("model.continuing_subword_prefix", f"GGUF can only express {CONTINUATION}")
     flags = _normalizer_flags(document)
     _require_bert_splitting(document, flags)
     before, after = ids_around(document)
@@ -87,5 +87,5 @@ def _convert_piece(piece: str, type: int) -> str:
     # subtle: an empty piece begins no word; as `▁`, llama.cpp would find it before what only continues a word.
     if type in {TokenType.CONTROL, TokenType.UNUSED, TokenType.USER_DEFINED} or not piece:
         return piece
-    continued = piece.removeprefix(_CONTINUATION)
+    continued = piece.removeprefix(CONTINUATION)
     return continued if continued != piece else ESCAPED_SPACE + piece
