@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import partial
 
 from tokverify.engine.added_token import sort_longest_first
@@ -64,6 +65,14 @@ def resolve(spec: TokenizerSpec, build: int | None = None) -> Settings:
     loader = _Loader(spec, family, newest_build() if build is None else build)
     _check_sizes(spec)
     return loader.settings()
+
+
+def without_ignored(spec: TokenizerSpec) -> TokenizerSpec:
+    """Return what a file declares, without the normalization that llama.cpp ignores for its model."""
+    family = find_family(spec.model)
+    if family is None or family.uses_charsmap:
+        return spec
+    return replace(spec, charsmap=None, remove_extra_whitespaces=None)
 
 
 def _check_sizes(spec: TokenizerSpec) -> None:

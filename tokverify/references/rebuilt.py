@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import tokenizers
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
@@ -18,7 +18,7 @@ from tokverify.engine.attribute import Attribute
 from tokverify.engine.family import Ranking, Settings
 from tokverify.engine.normalizer import ESCAPED_SPACE
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
-from tokverify.engine.settings import resolve
+from tokverify.engine.settings import resolve, without_ignored
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.references.huggingface import HuggingFaceTokenizer
 from tokverify.references.reference import FoundReference, Request
@@ -62,7 +62,7 @@ def load(request: Request) -> FoundReference:
 def rebuild(spec: TokenizerSpec, settings: Settings) -> FoundReference:
     """Build a reference from a spec and its effective settings; errors as for `load`."""
     try:
-        tokenizer = build(spec, settings)
+        tokenizer = build(without_ignored(spec), settings)
     except UnsupportedError as error:
         raise UnsupportedError(f"rebuilt: {error}; name a reference file instead") from error
     # What a unigram model of llama.cpp does otherwise depends on the stages around it.
@@ -130,7 +130,7 @@ def _require_utf8(pieces: Sequence[str]) -> None:
 def _spm(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
     tokenizer = Tokenizer(_fallback_model(settings, merges_by_score(spec, settings)))
     steps = [normalizers.Prepend("▁")] if settings.add_space_prefix else []
-    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Replace(" ", "▁")])
+    tokenizer.normalizer = normalizers.Sequence([*_clean_up(spec), *steps, normalizers.Replace(" ", "▁")])
     tokenizer.decoder = _sentencepiece_decoder(strips_space=settings.add_space_prefix)
     return tokenizer
 
@@ -140,20 +140,25 @@ def _unigram(spec: TokenizerSpec, settings: Settings) -> Tokenizer:
     has_bytes = len(ids_of_type(spec.types, TokenType.BYTE)) == _BYTES
     vocabulary = list(zip(settings.pieces, scores, strict=True))
     tokenizer = Tokenizer(models.Unigram(vocabulary, settings.special_ids.get("unk"), has_bytes))
-    steps: list[normalizers.Normalizer] = [normalizers.NFC()] if settings.nfc else []
-    if spec.charsmap:
-        steps.append(normalizers.Precompiled(spec.charsmap))
+    steps = [*([normalizers.NFC()] if settings.nfc else []), *_clean_up(spec)]
     # subtle: where llama.cpp merges spaces, every word begins with one, even if the file asks for no space prefix.
     is_prefixed = settings.remove_extra_whitespaces or settings.add_space_prefix
     if settings.remove_extra_whitespaces:
-        spaces = ((SPACES_AROUND, ""), (RUNS_OF_SPACES, " "))
-        steps += [normalizers.Replace(Regex(pattern["Regex"]), content) for pattern, content in spaces]
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(split=False)
     else:
         steps += [*([normalizers.Prepend("▁")] if is_prefixed else []), normalizers.Replace(" ", "▁")]
     tokenizer.normalizer = normalizers.Sequence(steps)
     tokenizer.decoder = _sentencepiece_decoder(strips_space=is_prefixed)
     return tokenizer
+
+
+def _clean_up(spec: TokenizerSpec) -> Iterator[normalizers.Normalizer]:
+    """Yield what sentencepiece does to a text before it writes spaces as `▁`."""
+    if spec.charsmap:
+        yield normalizers.Precompiled(spec.charsmap)
+    if spec.remove_extra_whitespaces:
+        yield normalizers.Replace(Regex(SPACES_AROUND["Regex"]), "")
+        yield normalizers.Replace(Regex(RUNS_OF_SPACES["Regex"]), " ")
 
 
 def _wordpiece(spec: TokenizerSpec, settings: Settings) -> Tokenizer:

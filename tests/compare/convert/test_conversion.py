@@ -250,6 +250,17 @@ def test_limits_explain_where_a_tokenizer_json_differs_from_a_sentencepiece_mode
     assert done.report.results[1].explained_by == ("TL013",)
 
 
+def test_the_normalization_of_merges_is_kept_in_a_tokenizer_json_and_left_out_of_gguf(tmp_path):
+    source = tmp_path / "in.model"
+    source.write_bytes(train_model(vocab_size=330, model_type="bpe", byte_fallback=True))
+    cases = [Case(id=text, suite="made", text=text) for text in (" the  fox ", "ﬁx", "the\n")]
+    done = convert(source, tmp_path / "tokenizer.json", cases=cases, count=0)
+    assert (done.written, done.differing) == (True, 0)
+    done = convert(tmp_path / "tokenizer.json", tmp_path / "out.gguf", cases=cases, count=0)
+    assert (done.written, done.unexplained) == (True, 0)
+    assert [(limit.code, limit.cases) for limit in done.report.limits] == [("TL003", 3)]
+
+
 def test_limits_explain_where_a_tokenizer_json_does_otherwise_than_llama_cpp_and_its_source(tmp_path):
     # As sentencepiece does, llama.cpp never takes the text of a control token for a piece.
     source = tmp_path / "in.model"

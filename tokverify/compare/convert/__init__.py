@@ -26,6 +26,7 @@ from tokverify.engine.families import find_family
 from tokverify.engine.family import Ranking
 from tokverify.engine.pre_search import find_match
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
+from tokverify.engine.settings import without_ignored
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.references.huggingface import from_json
 from tokverify.references.reference import FoundReference
@@ -132,6 +133,8 @@ def convert(  # noqa: PLR0913 - the optional ones are keywords
             _require_bytes(source, spec)
             _require_no_prefix(source, spec)
         spec, conventions = follow_conventions(spec, opened.kind)
+    elif opened.kind == "gguf":
+        spec = without_ignored(spec)
     return replace(job.run(replace(opened, spec=spec), plan), conventions=conventions)
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tokverify.compare.role_name import declare_end, is_special
-from tokverify.engine.families import find_family
-from tokverify.engine.settings import resolve
+from tokverify.engine.settings import resolve, without_ignored
 from tokverify.engine.special_text import is_converted_control
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.wording import list_tokens, plural, quote
@@ -23,10 +22,8 @@ def follow_conventions(spec: TokenizerSpec, kind: str) -> tuple[TokenizerSpec, t
         kind: The kind of the source. Only of a tokenizer.json, the converter takes types from the texts of tokens.
     """
     sentences: list[str] = []
-    family = find_family(spec.model)
-    if spec.charsmap is not None and family and not family.uses_charsmap:
-        # llama.cpp ignores it, and a limit names the texts that differ because of that.
-        spec = replace(spec, charsmap=None)
+    # A limit names the texts that differ because of that.
+    spec = replace(spec, charsmap=without_ignored(spec).charsmap)
     if kind == "tokenizers" and (ids := _visible_markers(spec)):
         types = list(spec.types or ())
         for marker in ids:

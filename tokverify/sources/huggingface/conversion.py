@@ -18,7 +18,7 @@ from tokverify.sources.config import template_fields
 from tokverify.sources.huggingface.bpe import convert_bpe
 from tokverify.sources.huggingface.document import Document, parse_beside
 from tokverify.sources.huggingface.pipeline import find_pipeline
-from tokverify.sources.huggingface.stage import RUNS_OF_SPACES, Stage, pre_tokenizer_of
+from tokverify.sources.huggingface.stage import RUNS_OF_SPACES, SPACES_AROUND, Stage, pre_tokenizer_of
 from tokverify.sources.huggingface.tables import NativeTables
 from tokverify.sources.huggingface.telling_name import with_telling_name
 from tokverify.sources.huggingface.unigram import convert_unigram
@@ -35,7 +35,7 @@ CONVERTERS: Mapping[str, Callable[[Document], TokenizerSpec]] = {
 """The type of a tokenizer.json's model -> the function that converts the document."""
 
 
-_SPACES = ({"String": " "}, RUNS_OF_SPACES)
+_SPACE = {"String": " "}
 _NORMALIZERS_OF = {"Unigram": "Precompiled", "WordPiece": "BertNormalizer"}
 """Type of the model -> the normalizer that only its algorithm applies."""
 
@@ -131,16 +131,19 @@ def _variants(document: Document) -> Iterator[tuple[Document, tuple[str, ...]]]:
 def _merge_all_spaces(stages: list[Stage], model_type: str) -> list[Stage]:
     """Let normalizers that merge spaces also remove those around a text, because GGUF has one key for both."""
     is_merging = model_type == "Unigram" and any(stage.get("pattern") == RUNS_OF_SPACES for stage in stages)
-    if not is_merging or any(stage["type"] == "Strip" for stage in stages):
+    if not is_merging or any(stage["type"] == "Strip" or stage.get("pattern") == SPACES_AROUND for stage in stages):
         return stages
     return [*stages, {"type": "Strip", "strip_left": True, "strip_right": True}]
 
 
 def has_counterpart(stage: Stage, model_type: str) -> bool:
     """Whether GGUF can express a normalizer, at least for some tokenizers with this type of model."""
-    if stage["type"] == "Replace":
-        return stage["pattern"] in _SPACES
-    return stage["type"] in {"Prepend", "Strip", _NORMALIZERS_OF.get(model_type)}
+    if model_type == "Unigram" and (
+        stage["type"] == "Strip" or stage.get("pattern") in (SPACES_AROUND, RUNS_OF_SPACES)
+    ):
+        return True
+    is_space = stage["type"] == "Replace" and stage["pattern"] == _SPACE
+    return is_space or stage["type"] in {"Prepend", _NORMALIZERS_OF.get(model_type)}
 
 
 def _omit_normalizers(stages: Sequence[Stage], kept: Sequence[Stage]) -> tuple[str, ...]:
