@@ -83,19 +83,22 @@ def rebuild(spec: TokenizerSpec, settings: Settings) -> FoundReference:
     )
 
 
-def build(spec: TokenizerSpec, settings: Settings, *, own_patterns: bool = False) -> Tokenizer:
+def build(
+    spec: TokenizerSpec, settings: Settings, *, patterns: Sequence[str] = (), own_patterns: bool = False
+) -> Tokenizer:
     """Build the library's own tokenizer.
 
     Args:
         spec: What a file declares.
         settings: The effective settings.
+        patterns: The patterns to split texts by; by default, those of the pre-tokenizer.
         own_patterns: Use the patterns of our own pre-tokenizer if no published ones are known.
 
     Raises:
         UnsupportedError: If the library cannot be set up to do what the file declares.
     """
     builder = _BUILDERS.get(settings.pre, _BUILDERS.get(settings.algorithm))
-    patterns = patterns_of(settings.pre, own=own_patterns)
+    patterns = patterns or patterns_of(settings.pre, own=own_patterns)
     if builder is None or (builder is _byte_level and not patterns):
         raise UnsupportedError(f"cannot rebuild the model {spec.model!r} with the pre-tokenizer {settings.pre!r}")
     _require_utf8(settings.pieces)

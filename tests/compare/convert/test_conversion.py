@@ -10,6 +10,7 @@ from tokenizers import AddedToken, Tokenizer
 
 from support.sentencepiece_maker import BPE, BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED, make_model, train_model
 from support.spec_maker import spec_of, unigram_spec
+from support.tekken_maker import make_tekken
 from tokverify import load_gguf, load_model
 from tokverify.case import Case
 from tokverify.compare.convert import convert
@@ -20,6 +21,7 @@ from tokverify.report.convert import Conversion, conversion_exit_code
 from tokverify.report.run import Status, count_status
 from tokverify.sources.gguf import writer as gguf_writer
 from tokverify.sources.gguf.declaration import read_spec
+from tokverify.sources.original_pattern import ORIGINALS
 from tokverify.spec import TokenizerSpec
 
 SAMPLE = Path(convert.__code__.co_filename).parents[2] / "sample"
@@ -231,6 +233,18 @@ def test_wordpiece_becomes_a_tokenizer_json(tmp_path):
     made = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     assert made.encode("ABC a.").tokens == ["[CLS]", "ab", "##c", "a", ".", "[SEP]"]
     assert made.decode(made.encode("abc a").ids) == "abc a"
+
+
+def test_a_tokenizer_json_gets_the_pattern_of_its_source_and_not_that_of_llama_cpp(tmp_path):
+    # In llama.cpp's version of Tekken's pattern, a combining mark is no part of a word.
+    words = ["ä".encode(), "a\N{COMBINING DIAERESIS}".encode(), "\N{COMBINING DIAERESIS}".encode()]
+    source = tmp_path / "tekken.json"
+    source.write_text(json.dumps(make_tekken(words, ["<unk>", "<s>", "</s>"], pattern=ORIGINALS["tekken"])))
+    cases = [Case(id="mark", suite="made", text="a\N{COMBINING DIAERESIS}")]
+    to_json = convert(source, tmp_path / "tokenizer.json", cases=cases, count=300)
+    assert (to_json.written, to_json.differing) == (True, 0)
+    to_gguf = convert(source, tmp_path / "out.gguf", cases=cases, count=0)
+    assert [limit.code for limit in to_gguf.report.limits] == ["TL012"]
 
 
 def test_limits_explain_where_a_tokenizer_json_differs_from_a_sentencepiece_model(tmp_path):

@@ -54,11 +54,12 @@ class Target:
 
     kind: str
     """Its name as the kind of a source."""
-    write: Callable[[Path, TokenizerSpec], None]
+    write: Callable[[Path, TokenizerSpec, Callable[[str], list[str]] | None], None]
+    """Writes a tokenizer, given also how its source splits texts."""
 
 
 TARGETS: Mapping[str, Target] = {
-    ".gguf": Target("gguf", write_gguf),
+    ".gguf": Target("gguf", lambda path, spec, _: write_gguf(path, spec)),
     ".json": Target("tokenizers", write_json),
 }
 """The formats by suffix. A new one is one row."""
@@ -176,7 +177,7 @@ class _Job:
         """Write the target under a temporary name, verify it, and rename it if it is good enough."""
         reference = OpenedReference(opened.found)
         with temporary_beside(self.target) as temporary:
-            self._write(temporary, opened.spec)
+            self._write(temporary, opened.spec, reference)
             sync(temporary)
             verification = self._verify(opened.spec, reference, temporary, plan)
             tolerated = verification.differing if self.strict else verification.unexplained
@@ -186,9 +187,9 @@ class _Job:
                 move_into_place(temporary, self.target)
         return self._conversion(opened, reference, plan, verification, written=written)
 
-    def _write(self, path: Path, spec: TokenizerSpec) -> None:
+    def _write(self, path: Path, spec: TokenizerSpec, source: OpenedReference) -> None:
         try:
-            self.format.write(path, spec)
+            self.format.write(path, spec, source.split)
         except UnsupportedError as error:
             raise UnsupportedError(f"{self.source}: {error}") from error
 

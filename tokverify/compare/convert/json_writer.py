@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.references.rebuilt import build
 from tokverify.sources.config import GGUF_ROLES
+from tokverify.sources.nearest_pattern import original_name_of
+from tokverify.sources.original_pattern import ORIGINALS
 from tokverify.spec import TokenizerSpec
 
 _NAME = "tokenizer.json"
 
 
-def write_json(path: Path, spec: TokenizerSpec) -> None:
+def write_json(path: Path, spec: TokenizerSpec, split: Callable[[str], list[str]] | None = None) -> None:
     """Write a tokenizer as a tokenizer.json, under a temporary name that the caller replaces.
+
+    Args:
+        path: The file to write.
+        spec: The tokenizer.
+        split: How its source splits texts for BPE, where that is known; llama.cpp does so nearly for some patterns.
 
     Raises:
         UnsupportedError: If the library cannot be configured to do what the spec declares.
         OSError: If it cannot be written; the file is then incomplete.
     """
+    original = original_name_of(split) if split else None
+    patterns = (ORIGINALS[original],) if original and original in ORIGINALS else ()
     try:
-        tokenizer = build(spec, resolve(spec), own_patterns=True)
+        tokenizer = build(spec, resolve(spec), patterns=patterns, own_patterns=True)
     except UnsupportedError as error:
         raise UnsupportedError(f"cannot be expressed as a tokenizer.json: {error}") from error
     path.write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
@@ -73,5 +82,5 @@ def lost_parts(spec: TokenizerSpec, *, with_config: bool) -> Iterator[str]:
     others = [role for role in settings.special_ids if role.startswith("fim_") or role in {"eot", "eom"}]
     if others:
         yield f"the roles of tokens ({', '.join(others)}): HuggingFace's files have no such roles"
-    if settings.clean_spaces:
+    if settings.clean_spaces and not settings.family.splits_words:
         yield "clean_spaces: llama.cpp removes spaces before punctuation when decoding; the library does not"
