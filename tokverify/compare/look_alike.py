@@ -12,6 +12,7 @@ from tokverify.compare.marker import TemplateMarkers
 from tokverify.engine.encoder import Encoder
 from tokverify.report.finding import ERROR, WARNING, Severity
 from tokverify.spec import AddedToken
+from tokverify.text.sequence import common_length
 from tokverify.text.visible import BLANK, code_points
 from tokverify.text.wording import quote
 from tokverify.texts.token_text import STRONG, is_filler
@@ -100,8 +101,7 @@ def _differ_in_one_character(one: str, other: str) -> bool:
     """Check whether one insertion, deletion or replacement, not of a digit, makes a text of the other."""
     if abs(len(one) - len(other)) > 1 or min(len(one), len(other)) < _SHORTEST or one == other:
         return False
-    at = next((at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right), None)
-    at = min(len(one), len(other)) if at is None else at
+    at = common_length(one, other)
     if (one[at : at + 1] + other[at : at + 1]).isdigit():
         return False
     return one[at + (len(one) >= len(other)) :] == other[at + (len(other) >= len(one)) :]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import takewhile
 
 from tokverify.compare.behavior import find_effect, is_encoded_differently, judge, probes
 from tokverify.compare.pre_tokenization import (
@@ -21,6 +20,7 @@ from tokverify.engine.pre_search import choose_name
 from tokverify.engine.pre_tokenizer import PRE_TOKENIZERS
 from tokverify.report.finding import ERROR, INFO, Finding
 from tokverify.sources.gguf.keys import PRE
+from tokverify.text.sequence import common_length
 from tokverify.text.wording import list_items, plural, quote
 from tokverify.tokenizer import Declaring
 
@@ -97,8 +97,7 @@ def _check_splits(subject: Subject) -> Iterator[Finding]:
 
 
 def _render(other: SplitDifference) -> str:
-    alike = takewhile(lambda pair: pair[0] == pair[1], zip(other.actual, other.expected, strict=False))
-    at = len(list(alike))
+    at = common_length(other.actual, other.expected)
     ours, theirs = (" | ".join(pre_tokens[at : at + 3]) for pre_tokens in (other.actual, other.expected))
     return f"{quote(other.text)} is split into {quote(ours)}, but {quote(theirs)} in the reference"
 
