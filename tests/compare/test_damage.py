@@ -356,6 +356,20 @@ def test_a_reference_that_loses_what_it_does_to_accents_is_at_fault(
         assert (bool(found), not is_lost or blamed in found) == (is_lost and bool(blamed), True)
 
 
+def test_a_reference_at_fault_is_said_also_if_tokens_differ_and_words_are_joined_in_another_way(tmp_path):
+    words = [first + second + third for first, second, third in product(ascii_lowercase, repeat=3)]
+    tokens = [*wordpiece().tokens[:5], *(f"▁{word}" for word in words)]
+    spec = replace(wordpiece(), tokens=tokens, types=[*[3] * 5, *[1] * len(words)], lowercase=True)
+    document = bert_json(spec, lowercase=False)
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    tokens[-2:] = reversed(tokens[-2:])
+    write_gguf(tmp_path / "model.gguf", replace(spec, tokens=tokens))
+    cases = [Case(id=text, suite="made", text=text) for text in ("Aaa", "aaa [CLS] aab")]
+    report = verify_model(tmp_path / "model.gguf", tmp_path / "tokenizer.json", cases, diagnose=True)
+    assert "the reference is at fault: its lowercase is off" in report.undiagnosed
+    assert report.diagnosis is None
+
+
 def test_a_cased_reference_is_not_blamed_for_accents_if_the_file_lowercases(tmp_path):
     words = [
         f"{first}{second}{third}" for first, second, third in product(ascii_letters, ascii_lowercase, "abcdefghij")

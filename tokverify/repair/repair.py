@@ -90,7 +90,9 @@ def find_repair(
     except GoneError:
         raise
     except TokverifyError as error:
-        return replace(report, diagnosis=found.diagnosis if found else None, undiagnosed=str(error))
+        # How another library decodes would hide why nothing is repaired.
+        explained = found.diagnosis if found and not found.diagnosis.decoding else None
+        return replace(report, diagnosis=explained, undiagnosed=str(error))
     if found is None and plan.change is None:
         return replace(report, undiagnosed=_explain_doubt(failing, facts) or _NO_CHANGE)
     diagnosis = _add_plan(found.diagnosis if found else Diagnosis((), 0, 0), plan, report)

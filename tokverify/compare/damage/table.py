@@ -68,11 +68,13 @@ def explain_misread_tokens(spec: TokenizerSpec, facts: Opened) -> str:
 
     A byte-level vocabulary spells bytes in an alphabet that looks like Latin-1 beside a model that does not.
     """
-    differing = find_changed(spec.tokens, facts.pieces)
+    # As GGUF stores them: WordPiece marks other pieces in a tokenizer.json.
+    theirs = facts.spec.tokens if facts.spec else ()
+    differing = find_changed(spec.tokens, theirs)
     if len(differing) < LEAST or facts.spec is None:
         return ""
     is_spelled = _spells_bytes(facts.spec, facts.document)
-    pairs = {id: (facts.pieces[id], spec.tokens[id]) for id in differing}
+    pairs = {id: (theirs[id], spec.tokens[id]) for id in differing}
     # Nearly all pairs must show it, so few of them tell which encoding it may be.
     few = differing[:_FEW_PAIRS]
     for reason, is_misread in _MISREADINGS.items():
@@ -80,9 +82,7 @@ def explain_misread_tokens(spec: TokenizerSpec, facts: Opened) -> str:
             continue
         damaged = [id for id, pair in pairs.items() if is_misread(*pair) and not (is_spelled and _is_spelled(pair[0]))]
         if len(damaged) >= max(LEAST, NEARLY_ALL * len(differing)):
-            return (
-                f"{BLAME} in {plural(len(damaged), 'token')}: {reason}: {list_tokens(damaged, facts.pieces)}; {ADVICE}"
-            )
+            return f"{BLAME} in {plural(len(damaged), 'token')}: {reason}: {list_tokens(damaged, theirs)}; {ADVICE}"
     return ""
 
 
