@@ -49,6 +49,7 @@ from tokverify.compare.damage.lost_token import (
 from tokverify.compare.damage.table import describe_damage, explain_misread_tokens, explain_rounded_scores
 from tokverify.compare.opened import Opened, OpenedReference
 from tokverify.engine.byte_level import from_byte_level, to_byte_level
+from tokverify.engine.deviating_unigram import preferred_score
 from tokverify.engine.encoder import Encoder
 from tokverify.errors import TokverifyError
 from tokverify.references import open_reference
@@ -449,6 +450,11 @@ def test_a_unigram_reference_whose_scores_are_probabilities_is_at_fault():
     assert "its scores are probabilities (from 0 to 1)" in found.message
     for model, reference in ((right, right), (wrong, wrong), (wrong, right), (unsigned, right)):
         assert list(find_probabilities(model, Opened(reference))) == []
+    # A user-defined piece that is written as an ordinary one has a score above 0, so that it is preferred.
+    preferred = {f"<{number}>": preferred_score(b"<0>") for number in range(10)} | {
+        f"<{'x' * 30}>": preferred_score(b"x" * 32)
+    }
+    assert list(find_probabilities(right, Opened(Encoder(unigram_spec(logarithms | preferred))))) == []
     raised = Encoder(unigram_spec({piece: score + 20 for piece, score in logarithms.items()}))
     for reference, total in ((unsigned, "41.3"), (raised, "4.24e+08")):
         (found,) = find_probabilities(right, Opened(reference))

@@ -24,7 +24,7 @@ from tokverify.sources.huggingface.document import Document
 from tokverify.sources.huggingface.stage import RUNS_OF_SPACES, stages_of
 from tokverify.spec import TokenizerSpec, TokenType
 from tokverify.text.sequence import thin_out
-from tokverify.text.utf8 import from_utf8
+from tokverify.text.utf8 import from_utf8, to_bytes
 from tokverify.text.wording import list_tokens, plural, quote
 from tokverify.texts.batch import encode_plain
 
@@ -301,9 +301,20 @@ def _has_fraction(scores: Sequence[float]) -> bool:
 
 
 def _sum_probabilities(spec: TokenizerSpec) -> float:
-    """Return the sum of the probabilities of the pieces that were trained; those with the score 0 were not."""
-    pairs = zip(spec.scores or (), spec.types or (), strict=False)
-    return sum(exp(min(score, _HIGHEST)) for score, type in pairs if score and type == TokenType.NORMAL)
+    """Return the sum of the probabilities of the pieces that were trained.
+
+    Those with the score 0 were not, or with that of user-defined pieces, which may be NORMAL.
+    """
+    # The engine's Python models take long to import.
+    from tokverify.engine.deviating_unigram import preferred_score
+
+    entries = zip(spec.tokens, spec.scores or (), spec.types or (), strict=False)
+    scores = (
+        score
+        for piece, score, type in entries
+        if score and type == TokenType.NORMAL and not (score > 0 and score == preferred_score(to_bytes(piece)))
+    )
+    return sum(exp(min(score, _HIGHEST)) for score in scores)
 
 
 def find_ranks_as_scores(actual: Encoder, facts: Opened) -> Iterator[TokenizerDifference]:
