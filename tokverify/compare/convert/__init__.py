@@ -16,7 +16,7 @@ from tokverify.compare.convert.convention import follow_conventions
 from tokverify.compare.convert.json_writer import config_of, config_path, lost_parts, write_json
 from tokverify.compare.convert.source import Source, open_source
 from tokverify.compare.convert.special_tokens import SpecialTokens, warn_of_defaults
-from tokverify.compare.convert.verification import ExplainerByWay, Plan, Verification, verify_conversion
+from tokverify.compare.convert.verification import ConversionExplainer, Plan, Verification, verify_conversion
 from tokverify.compare.limits.explaining import explainer_of
 from tokverify.compare.opened import OpenedReference
 from tokverify.compare.side import side_of
@@ -54,8 +54,8 @@ class Target:
 
     kind: str
     """Its name as the kind of a source."""
-    write: Callable[[Path, TokenizerSpec, Callable[[str], list[str]] | None], None]
-    """Writes a tokenizer, given also how its source splits texts."""
+    write: Callable[[Path, TokenizerSpec, OpenedReference], None]
+    """Writes a tokenizer, given also the source that it was read from."""
 
 
 TARGETS: Mapping[str, Target] = {
@@ -189,7 +189,7 @@ class _Job:
 
     def _write(self, path: Path, spec: TokenizerSpec, source: OpenedReference) -> None:
         try:
-            self.format.write(path, spec, source.split)
+            self.format.write(path, spec, source)
         except UnsupportedError as error:
             raise UnsupportedError(f"{self.source}: {error}") from error
 
@@ -207,17 +207,15 @@ class _Job:
             replace(side_of(reference.tokenizer), source=str(self.source), reason="the source file"),
         )
         # Limits say what llama.cpp, so a GGUF file, does otherwise than a reference.
-        if self.format.kind == "gguf":
-            return verify_conversion(
-                converted.tokenizer, reference, sides, plan, explainer_of(converted.tokenizer, reference)
-            )
         written = OpenedReference(converted)
         if isinstance(reference.tokenizer, Encoder):
             explainer = explainer_of(reference.tokenizer, written)
             return verify_conversion(reference.tokenizer, written, (sides[1], sides[0]), plan, explainer)
-        return verify_conversion(
-            converted.tokenizer, reference, sides, plan, ExplainerByWay(Encoder(spec), reference, written)
-        )
+        if self.format.kind == "gguf":
+            explainer = explainer_of(converted.tokenizer, reference)
+        else:
+            explainer = ConversionExplainer(Encoder(spec), reference, written)
+        return verify_conversion(converted.tokenizer, reference, sides, plan, explainer)
 
     def _lost(self, opened: Source) -> Iterator[str]:
         if self.format.kind == "gguf":

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
+from tokverify.compare.opened import Opened
 from tokverify.engine.settings import resolve
 from tokverify.errors import TokverifyError, UnsupportedError
 from tokverify.references.rebuilt import build
@@ -16,19 +17,19 @@ from tokverify.spec import TokenizerSpec
 _NAME = "tokenizer.json"
 
 
-def write_json(path: Path, spec: TokenizerSpec, split: Callable[[str], list[str]] | None = None) -> None:
+def write_json(path: Path, spec: TokenizerSpec, source: Opened | None = None) -> None:
     """Write a tokenizer as a tokenizer.json, under a temporary name that the caller replaces.
 
     Args:
         path: The file to write.
         spec: The tokenizer.
-        split: How its source splits texts for BPE, where that is known; llama.cpp does so nearly for some patterns.
+        source: What the tokenizer was read from, and whose pattern is written; llama.cpp has some only nearly.
 
     Raises:
         UnsupportedError: If the library cannot be configured to do what the spec declares.
         OSError: If it cannot be written; the file is then incomplete.
     """
-    original = original_name_of(split) if split else None
+    original = original_name_of(source.split) if source and source.split else None
     patterns = (ORIGINALS[original],) if original and original in ORIGINALS else ()
     try:
         tokenizer = build(spec, resolve(spec), patterns=patterns, own_patterns=True)

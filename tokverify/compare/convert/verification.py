@@ -57,7 +57,7 @@ _SHARED = frozenset({"TL013", "TL014"})
 """What tokenizers does like llama.cpp: it finds added tokens before it normalizes, and sums in double precision."""
 
 
-class ExplainerByWay(Explainer):
+class ConversionExplainer(Explainer):
     """Explains where a tokenizer.json differs from its source by what llama.cpp does otherwise than either of them.
 
     Args:
