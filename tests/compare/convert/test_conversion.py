@@ -202,10 +202,11 @@ def convert_twice(path: Path, spec: TokenizerSpec, *texts: str) -> Conversion:
     """Convert a GGUF file to a tokenizer.json and back, and check that the vocabulary is the same as before."""
     gguf_writer.write_gguf(path / "in.gguf", spec)
     cases = [Case(id=str(number), suite="made", text=text) for number, text in enumerate(texts)]
-    done = convert(path / "in.gguf", path / "tokenizer.json", cases=cases, count=300)
-    assert convert(path / "tokenizer.json", path / "again.gguf", cases=cases, count=300).written
-    again, first = (read_spec(path / name) for name in ("again.gguf", "in.gguf"))
-    assert (again.tokens, again.types) == (first.tokens, first.types)
+    done = convert(path / "in.gguf", path / "tokenizer.json", cases=cases, count=300, with_config=True)
+    again = convert(path / "tokenizer.json", path / "again.gguf", cases=cases, count=300)
+    assert (again.written, again.warnings) == (True, ())
+    second, first = (read_spec(path / name) for name in ("again.gguf", "in.gguf"))
+    assert (second.tokens, second.types) == (first.tokens, first.types)
     return done
 
 
@@ -230,6 +231,14 @@ def test_wordpiece_becomes_a_tokenizer_json(tmp_path):
     spec = spec_of("bert", pieces, dict.fromkeys(pieces[:4], CONTROL), special_ids=roles, lowercase=True)
     done = convert_twice(tmp_path, spec, "abc ab.", "Ab", "x", "a[SEP]b")
     assert (done.written, done.unexplained) == (True, 0)
+    assert not [each for each in done.untransportable if "clean_spaces" in each]
+    config = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    assert {name: token for name, token in config.items() if name.endswith("_token")} == {
+        "pad_token": "[PAD]",
+        "unk_token": "[UNK]",
+        "cls_token": "[CLS]",
+        "sep_token": "[SEP]",
+    }
     made = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     assert made.encode("ABC a.").tokens == ["[CLS]", "ab", "##c", "a", ".", "[SEP]"]
     assert made.decode(made.encode("abc a").ids) == "abc a"

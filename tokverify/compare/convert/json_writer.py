@@ -41,10 +41,14 @@ def write_json(path: Path, spec: TokenizerSpec, source: Opened | None = None) ->
 def config_of(spec: TokenizerSpec) -> dict[str, object]:
     """Return the content of a tokenizer_config.json: what a tokenizer.json cannot express."""
     settings = resolve(spec)
+    # BERT has [CLS] where others have BOS, and no flags, as both tokens are always added.
+    is_bert = settings.family.closing_role == "sep"
     config: dict[str, object] = {
-        f"{role}_token": settings.pieces[id] for role, id in settings.special_ids.items() if role in GGUF_ROLES
+        f"{'cls' if is_bert and role == 'bos' else role}_token": settings.pieces[id]
+        for role, id in settings.special_ids.items()
+        if role in GGUF_ROLES
     }
-    config |= {"add_bos_token": settings.add_bos, "add_eos_token": settings.add_eos}
+    config |= {} if is_bert else {"add_bos_token": settings.add_bos, "add_eos_token": settings.add_eos}
     config["clean_up_tokenization_spaces"] = settings.clean_spaces
     templates = {"default": spec.chat_template} if spec.chat_template is not None else {}
     templates |= spec.named_chat_templates
