@@ -41,8 +41,10 @@ _TURNS = 5
 def texts() -> dict[str, str]:
     library = Path(sysconfig.get_path("stdlib"))
     code = "".join(path.read_text(encoding="utf-8") for path in sorted(library.glob("*.py")))
+    packages = (path for path in sorted(library.glob("*/*.py")) if "site-packages" not in path.parts)
+    large = code + "".join(path.read_text(encoding="utf-8", errors="replace") for path in packages)
     corpus = {path.stem: path.read_text(encoding="utf-8") for path in sorted((SHARED / "corpus").glob("*.txt"))}
-    return corpus | {"code": code[:700_000]}
+    return corpus | {"code": code[:700_000], "large": large[:6_000_000]}
 
 
 def speed_table(names: list[str], interpreters: Mapping[str, str], kinds: list[str], size: int) -> None:

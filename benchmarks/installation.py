@@ -15,6 +15,7 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
     "tokenizers": ("tokenizers", "0."),
     "tokenizers-1": ("tokenizers", "1."),
     "quicktok": ("quicktok-v1", ""),
+    "splintr": ("splintr-rs", ""),
     "llama.cpp": ("xllamacpp", ""),
 }
 """The package of each peer with another name than its package, and how its version starts."""

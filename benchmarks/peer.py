@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from array import array
 from collections.abc import Callable, Sequence
@@ -150,6 +151,62 @@ def kitoken(name: str, folder: Path) -> Peer:
     return Peer(lambda texts: [tokenizer.encode(text, False) for text in texts], from_lists)
 
 
+def nanotoken(name: str, folder: Path) -> Peer:
+    from nanotoken import Tokenizer
+
+    tokenizer = Tokenizer(str(reference_of(name, "tokenizer.json")))
+    return Peer(
+        lambda texts: tokenizer.encode_batch(texts, add_special_tokens=False, parallel=False),
+        lambda batch: batch.ids.tobytes(),
+    )
+
+
+def snaptokens(name: str, folder: Path) -> Peer:
+    from snaptokens import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(reference_of(name, "tokenizer.json")))
+    tokenizer.no_truncation()
+    return Peer(tokenizer.encode_batch_flat, lambda batch: batch[0])
+
+
+def tuetoken(name: str, folder: Path) -> Peer:
+    from tuetoken import Tokenizer
+
+    tokenizer = Tokenizer(str(reference_of(name, "tokenizer.json")))
+    return Peer(
+        lambda texts: tokenizer.encode_ordinary_to_buffer(texts, num_threads=1), lambda batch: batch["data"].tobytes()
+    )
+
+
+def splintr(name: str, folder: Path) -> Peer:
+    """Use the fastest call that adds no tokens around a text: one for batches adds those of the vocabulary."""
+    from splintr import from_json
+
+    tokenizer = from_json(str(reference_of(name, "tokenizer.json")))
+    if list(tokenizer.encode("a")) == list(tokenizer.encode_raw("a")):
+        return Peer(tokenizer.encode_batch_flat, lambda batch: batch[0])
+    return Peer(lambda texts: [tokenizer.encode_raw(text) for text in texts], from_lists)
+
+
+def morpheme(name: str, folder: Path) -> Peer:
+    from morpheme import Tokenizer
+
+    # It has no call that turns them off.
+    document = json.loads(reference_of(name, "tokenizer.json").read_text(encoding="utf-8"))
+    tokenizer = Tokenizer.from_str(json.dumps({**document, "padding": None, "truncation": None}))
+    return Peer(
+        lambda texts: tokenizer.encode_batch(texts, add_special_tokens=False),
+        lambda encodings: from_lists([encoding.ids for encoding in encodings]),
+    )
+
+
+def omnitoken(name: str, folder: Path) -> Peer:
+    from omnitoken import Tokenizer
+
+    tokenizer = Tokenizer(str(reference_of(name, "tokenizer.json")))
+    return Peer(lambda texts: [tokenizer.encode(text) for text in texts], from_lists)
+
+
 PEERS: dict[str, Callable[[str, Path], Peer]] = {
     "tokverify": tokverify,
     "fastokens": fastokens,
@@ -162,4 +219,10 @@ PEERS: dict[str, Callable[[str, Path], Peer]] = {
     "tiktoken": tiktoken,
     "riptoken": riptoken,
     "quicktok": quicktok,
+    "nanotoken": nanotoken,
+    "snaptokens": snaptokens,
+    "tuetoken": tuetoken,
+    "splintr": splintr,
+    "morpheme": morpheme,
+    "omnitoken": omnitoken,
 }

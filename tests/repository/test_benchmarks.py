@@ -62,6 +62,11 @@ def test_the_process_that_measures_an_encoder_can_be_started():
         ("gigatoken", "gigatoken", "mpt"),
         ("kitoken", "kitoken", "t5"),
         ("tokie", "tokie", "bert-bge"),
+        ("nanotoken", "nanotoken", "bert-bge"),
+        ("snaptokens", "snaptokens", "gemma-3"),
+        ("tuetoken", "tuetoken", "llama-spm"),
+        ("splintr", "splintr", "mpt"),
+        ("morpheme", "morpheme", "gpt-2"),
     ],
 )
 def test_a_peer_has_the_ids_of_tokverify(tmp_path: Path, shared: Path, peer: str, package: str, vocabulary: str):
