@@ -9,7 +9,7 @@ import pytest
 from support.suite_file import ONE_CASE, complaints, write
 from tokverify.case import SHIPPED, Case, is_shipped, name_of_source
 from tokverify.cases import loading, suite
-from tokverify.cases.loading import load_cases, load_suites, select, shipped_suites
+from tokverify.cases.loading import cases_or_shipped, load_cases, load_suites, select, select_cases, shipped_suites
 from tokverify.errors import TokverifyError
 
 
@@ -189,3 +189,19 @@ def test_shipped_suites_of_an_installed_package(tmp_path: Path, monkeypatch: pyt
     assert shipped_suites() == tmp_path / "cases"
     (tmp_path / "tokverify" / "cases" / "suites").mkdir(parents=True)
     assert shipped_suites() == tmp_path / "tokverify" / "cases" / "suites"
+
+
+def test_a_string_names_one_suite_tag_or_pattern_and_not_its_letters():
+    tagged = select_cases(tags=["spaces"])
+    assert select_cases(tags="spaces") == tagged != []
+    assert {case.suite for case in select_cases(suites="tabs")} == {"tabs"}
+    assert select_cases(patterns="tab-*") == select_cases(patterns=["tab-*"])
+
+
+def test_a_path_is_one_suite_and_is_no_case(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("suite: mine\ncases:\n  - id: a\n    text: a\n")
+    assert load_cases(str(path)) == load_cases([path])
+    for given in (str(path), path, [path]):
+        with pytest.raises(TokverifyError, match=r"mine\.yaml: not a Case; load_cases"):
+            cases_or_shipped(given)

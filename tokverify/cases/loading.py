@@ -200,7 +200,7 @@ def load_suites(sources: Iterable[SuiteSource] | None = None) -> list[Suite]:
     Raises:
         TokverifyError: As for `load_cases`.
     """
-    files = _find_files([SHIPPED] if sources is None else sources)
+    files = _find_files([SHIPPED] if sources is None else [sources] if isinstance(sources, str | Path) else sources)
     shipped = {file: name for file, name in files.items() if name}
     known = dict(zip(shipped, read_shipped(tuple(shipped.items())), strict=True))
     suites = [known.get(file) or _read(file) for file in files]
@@ -268,4 +268,23 @@ def select_cases(
     Raises:
         TokverifyError: If a suite is wrong, or no case is selected.
     """
-    return select(load_cases(sources or None), suites=suites, tags=tags, patterns=patterns)
+    return select(load_cases(sources or None), suites=_listed(suites), tags=_listed(tags), patterns=_listed(patterns))
+
+
+def _listed(names: Sequence[str]) -> Sequence[str]:
+    """Return names as a list; a string is one of them, and not its letters."""
+    return [names] if isinstance(names, str) else names
+
+
+def cases_or_shipped(cases: Iterable[Case] | None) -> list[Case]:
+    """Return cases as a list; None means the shipped ones.
+
+    Raises:
+        TokverifyError: If they are no cases, such as the path of a suite.
+    """
+    if cases is None:
+        return load_cases()
+    listed = [cases] if isinstance(cases, str | Path) else list(cases)
+    if wrong := next((case for case in listed if not isinstance(case, Case)), None):
+        raise TokverifyError(f"{wrong!s}: not a Case; load_cases([...]) reads suites of cases")
+    return [case for case in listed if isinstance(case, Case)]

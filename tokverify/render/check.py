@@ -47,7 +47,7 @@ from tokverify.text.visible import visible_message
 from tokverify.text.wording import list_items, plural, verb
 
 _OUTCOMES = {
-    0: ("Passed", "everything that was checked agrees or is accepted"),
+    0: ("Passed", "nothing that was checked fails"),
     1: ("Failed", "a part of the check fails"),
     2: ("Not checked", "a part of the check could not be performed"),
 }
@@ -224,10 +224,17 @@ def suites_of(report: CheckReport) -> Iterator[Element]:
     """Yield the suites of each model, one with a test for each part; the findings of an audit make its test fail."""
     for model in report.models:
         yield suite(f"check {model.name}", {"model": model.source}, [_part_test(model, part) for part in model.parts])
-        if model.run:
-            yield from run_suites(model.run)
-        if model.chat:
-            yield from chat.suites_of(model.chat)
+        suites = [*(run_suites(model.run) if model.run else ()), *(chat.suites_of(model.chat) if model.chat else ())]
+        yield from suites if len(report.models) == 1 else (_of_model(each, model.name) for each in suites)
+
+
+def _of_model(suite: Element, model: str) -> Element:
+    """Name a model in a suite and its tests, which a program that keeps their history knows by their names."""
+    name = visible_message(model)
+    suite.set("name", f"{name}: {suite.get('name')}")
+    for test in suite.iter("testcase"):
+        test.set("classname", f"{name}.{test.get('classname')}")
+    return suite
 
 
 def _part_test(model: ModelCheck, part: Part) -> Element:
@@ -256,7 +263,7 @@ def verdict(report: CheckReport) -> str:
 def _outcome(report: CheckReport) -> str:
     failing = [model for model in report.models if model_exit_code(model)]
     if not failing:
-        return f"{plural(len(report.models), 'model')}: everything that was checked agrees or is accepted"
+        return f"{plural(len(report.models), 'model')}: nothing that was checked fails"
     outcomes = [_failing_models(failing, code) for code in (1, 2)]
     return f"{plural(len(report.models), 'model')}: {', '.join(filter(None, outcomes))}"
 

@@ -125,7 +125,7 @@ def _explain_no_repair(report: FixReport) -> str:
     if not report.before.fail and report.blame:
         return "none of the model, as the reference is at fault"
     if not report.before.fail:
-        return "none needed, as every case matches; name cases that show a fault with --cases"
+        return "none needed, as no case fails; name cases that show a fault with --cases"
     return "none found"
 
 

@@ -74,6 +74,9 @@ def cut_ids(evidence: Evidence) -> Iterator[TokenizerChange]:
     if _declares(evidence.facts) or len(sizes) != 1:
         return
     (size,) = sizes
+    if not size:
+        # What answers nothing is broken, and cuts nothing off.
+        return
     for after, what in ((0, f"the first {size} ids"), (1, f"{size} ids, of which the last one ends the text")):
         yield TokenizerChange(
             kind="length",

@@ -36,7 +36,7 @@ from tokverify.tokenizer import why_hidden
 _PARTS = "tokverify fix leaves out a part that makes anything else worse, such as types of tokens, and says so"
 _NOT_WRITTEN = Repair(remark="tokverify fix does not write it, because it would make something else worse")
 _BREAKS_IDS = Repair(remark="not a repair: it would change ids that are right now")
-_NO_CHANGE = "no change was found that a GGUF file can express and that removes it"
+_NO_CHANGE = "tokverify fix finds no change that it would write"
 _IN_PLACE = "gguf-set-metadata"
 # `run` reads these like the equivalent GGUF file, but `fix` cannot write them.
 _NO_GGUF = re.compile(r"\.(json|model|tiktoken|txt)(:|\Z)")

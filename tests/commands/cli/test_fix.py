@@ -165,7 +165,7 @@ def test_a_dry_run_shows_the_equivalent_command(run, tmp_path: Path):
 
 
 def test_a_good_file_needs_no_repair(run, tmp_path: Path):
-    sentence = "repair  none needed, as every case matches; name cases that show a fault with --cases\n"
+    sentence = "repair  none needed, as no case fails; name cases that show a fault with --cases\n"
     verdict = "nothing to repair: every comparison agrees; not declared by the reference: chat template\n"
     assert run(INTACT, "-o", "fixed.gguf") == (0, f"before  2 cases match\n{sentence}\n{verdict}")
     assert not (tmp_path / "fixed.gguf").exists()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from huggingface_hub import constants
+from lxml import etree
 
 from support.fake_hub import COMMIT
 from support.hub_fixtures import hub, pauses
@@ -49,8 +50,17 @@ def test_an_audit_of_several_models_applies_its_options():
     result = invoke("audit", "models/good.gguf", "models/more/bad.gguf", "--ignore", "TV120", "-q")
     assert (result.exit_code, result.stdout) == (
         0,
-        "2 models: everything that was checked agrees or is accepted; nothing was compared with a reference\n",
+        "2 models: nothing that was checked fails; nothing was compared with a reference\n",
     )
+
+
+def test_junit_names_the_model_in_each_suite_and_test():
+    result = invoke("run", "models/**/*.gguf", *CASES, "-f", "junit")
+    root = etree.fromstring(result.stdout.encode())
+    names = [(test.get("classname"), test.get("name")) for test in root.iter("testcase")]
+    assert len(set(names)) == len(names)
+    assert {("good.own", "word"), ("bad.own", "word")} <= set(names)
+    assert {"good: own", "bad: own"} <= {suite.get("name") for suite in root}
 
 
 def test_a_run_of_several_models_is_one_report():

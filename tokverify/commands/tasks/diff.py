@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tokverify.case import Case
-from tokverify.cases.loading import load_cases
+from tokverify.cases.loading import cases_or_shipped
 from tokverify.commands.tasks.opening import open_tokenizer
 from tokverify.compare.diff.compare import compare_versions
 from tokverify.compare.diff.revision import path_here, revision_of
@@ -64,7 +64,7 @@ def diff_tokenizers(  # noqa: PLR0913 - the optional ones are keywords
     Raises:
         TokverifyError: If one of them cannot be read, or both are the same.
     """
-    cases = load_cases() if cases is None else list(cases)
+    cases = cases_or_shipped(cases)
     plan = None if fuzz_seconds is None else FuzzPlan(seed=seed, seconds=fuzz_seconds)
     lines = _lines(corpus) if corpus else None
     with TemporaryDirectory() as directory:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tokverify.case import Case
-from tokverify.cases.loading import load_cases
+from tokverify.cases.loading import cases_or_shipped
 from tokverify.commands.tasks.declaration import open_declaration
 from tokverify.commands.tasks.opening import ReferenceSource, open_reference
 from tokverify.compare.blame import find_blame
@@ -58,7 +58,7 @@ def fix_model(  # noqa: PLR0913 - the optional ones are keywords
     if target is not None:
         file.require_complete()
         _check_output(target, path, force=force)
-    cases = load_cases() if cases is None else list(cases)
+    cases = cases_or_shipped(cases)
     opened = open_declaration(file, "gguf")
     found = open_reference(opened, reference)
     if reference is None and found.is_rebuilt:

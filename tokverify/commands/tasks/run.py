@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tokverify.case import Case
-from tokverify.cases.loading import load_cases
+from tokverify.cases.loading import cases_or_shipped
 from tokverify.commands.tasks.opening import (
     ReferenceSource,
     SubjectSource,
@@ -75,7 +75,7 @@ def verify_model(  # noqa: PLR0913 - the optional ones are keywords
     """
     known = Baseline.load(Path(baseline)) if isinstance(baseline, str | Path) else baseline
     opened = open_subject(model)
-    cases = load_cases() if cases is None else list(cases)
+    cases = cases_or_shipped(cases)
     compare = partial(
         verify_tokenizers,
         opened.tokenizer,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from tokverify.case import Case
-from tokverify.cases.loading import load_cases
+from tokverify.cases.loading import cases_or_shipped
 from tokverify.commands.tasks.opening import ReferenceSource, SubjectSource, open_reference, open_subject
 from tokverify.compare.streaming import check_streams
 from tokverify.report.stream import StreamReport
@@ -39,7 +39,7 @@ def check_streaming(  # noqa: PLR0913 - the optional ones are keywords
     """
     opened = open_subject(model)
     sides = [opened] if reference is None else [opened, open_reference(opened, reference)]
-    texts = load_cases() if cases is None else list(cases)
+    texts = cases_or_shipped(cases)
     streamed = []
     for number, side in enumerate(sides):
         on_progress(number, len(sides))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tokverify.case import Case
-from tokverify.cases.loading import load_cases
+from tokverify.cases.loading import cases_or_shipped
 from tokverify.commands.tasks.opening import SubjectSource, open_reference, open_subject
 from tokverify.commands.tasks.run import OnProgress, verify_model
 from tokverify.compare.opened import OpenedModel, OpenedReference, engine_version
@@ -107,7 +107,7 @@ def _compare_each(  # noqa: PLR0913, PLR0917 - those of the two functions above
     strict: bool = False,
 ) -> VersionsReport:
     """Compare a model with references, given by what the report calls them."""
-    texts = load_cases() if cases is None else list(cases)
+    texts = cases_or_shipped(cases)
 
     def try_version(name: str) -> TriedVersion:
         try:
