@@ -35,6 +35,7 @@ from tokverify.spec import TokenizerSpec, TokenType
 BOS = 260
 BPE = replace(good_bpe(), special_ids={"bos": BOS, "eos": 261}, add_bos=True)
 OWN_EOS = {"eos_token": "<|im_end|>"}
+TURN_END = {"eos_token": "<|turn_end|>"}
 OTHER_EOS = {"eos_token": "<think>"}
 OTHERS = {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"}
 FOREIGN_EOS = {"eos_token": "</s>"}
@@ -380,6 +381,13 @@ def test_an_end_that_two_files_name_and_a_third_one_does_not_is_no_contradiction
     (tmp_path / "generation_config.json").write_text(json.dumps(generation))
     facts = reference(tmp_path, **OTHER_EOS)
     assert difference(verify(BPE, facts), Aspect.SPECIAL_IDS).origin is origin
+
+
+def test_an_end_that_only_the_chat_template_knows_contradicts_a_special_tokens_map(tmp_path):
+    (tmp_path / "special_tokens_map.json").write_text(json.dumps(OWN_EOS))
+    template = "{% for message in messages %}{{ message.content }}<|turn_end|>{% endfor %}"
+    facts = reference(tmp_path, **TURN_END, chat_template=template)
+    assert any("special_tokens_map.json" in each.sentence for each in find_contradictions(facts.tokenizer))
 
 
 def test_an_end_that_the_chat_template_writes_is_no_contradiction_to_an_older_special_tokens_map(tmp_path):

@@ -33,6 +33,19 @@ def test_a_token_that_is_always_made_is_used_alike(merges, text, expected):
     assert find_alike(plain, matched, [id]) == (frozenset([id]) if expected else frozenset())
 
 
+@pytest.mark.parametrize("other", ["x\0abcd", "\ud800"])
+def test_other_pieces_may_hold_nul_or_a_lone_surrogate(other: str):
+    class Odd(Encoder):
+        """Lists a piece as a reference can that is no GGUF file."""
+
+        def piece(self, id: int) -> str:
+            return other if id == odd else super().piece(id)
+
+    plain, matched, id = sides(["a b"], "ab")
+    odd = plain.spec.tokens.index("ab") - 1
+    assert find_alike(plain, Odd(matched.spec), [id]) == frozenset([id])
+
+
 def test_nothing_is_tried_without_tokens_or_with_too_many():
     plain, matched, id = sides(["a b"], "ab")
     assert find_alike(plain, matched, []) == frozenset()

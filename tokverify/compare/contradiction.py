@@ -389,8 +389,9 @@ def _check_roles(tokenizer: Tokenizer, path: Path, config: Mapping[str, Any]) ->
         if ours is not None and theirs is not None and ours != theirs:
             pieces = pieces or index_pieces(pieces_of(tokenizer))
             ends_only_here = pieces.get(ours) in ends and pieces.get(theirs) not in ends
-            if role == "eos" and (ends_only_here or ends_turns(default_template(path), ours, theirs)):
-                # What a fine-tune forgot to change, as NuExtract, whose answers end as the two other files say.
+            is_written = ours in pieces and ends_turns(default_template(path), ours, theirs)
+            if role == "eos" and (ends_only_here or is_written):
+                # What a fine-tune forgot to change, as NuExtract: another file, or its template, says how answers end.
                 continue
             sentence = f"{_CONFIG} has {role}_token {quote(ours)}, but special_tokens_map.json {quote(theirs)}"
             ids = tuple(pieces[text] for text in (ours, theirs) if text in pieces)

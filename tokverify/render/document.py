@@ -3,6 +3,9 @@
 A kind of report describes itself as a `Document`, which `tokverify.render.draw_table`, `draw_markdown` and `draw_html`
 draw. Texts enter through `message` or `exact`, which escape them once; a plain string in an inline text must be a
 constant or a number.
+
+Blocks are named tuples, which take a seventh of the time of dataclasses to define. Two of different classes can be
+equal, so they are never compared.
 """
 
 from __future__ import annotations
@@ -109,6 +112,7 @@ def plain(inline: Inline) -> str:
 
 def spans(inline: Inline) -> list[Span]:
     """Return an inline text as spans."""
+    # subtle: a span is a sequence, too.
     parts = [inline] if isinstance(inline, str | Span) else inline
     return [Span(part) if isinstance(part, str) else part for part in parts]
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from tokverify.engine.joined_strings import join
 from tokverify.engine.piece_index import index_pieces
 from tokverify.spec import TokenType, ids_of_type
-from tokverify.text.utf8 import from_utf8, to_bytes, to_text
+from tokverify.text.utf8 import encode_leniently, from_utf8, to_text
 from tokverify.texts.batch import encode_all, ids_or_none
 from tokverify.texts.mode import Mode, Modes
 from tokverify.texts.vocabulary import types_of
@@ -71,6 +71,14 @@ def _competing_in(tokenizer: Tokenizer) -> _Competing:
     return _last[0][1]
 
 
+def _stored_bytes(strings: Sequence[str]) -> bytes:
+    """Join the bytes of strings, which may hold surrogates that stand for no byte."""
+    try:
+        return join(strings)
+    except UnicodeEncodeError:
+        return encode_leniently("\0".join(strings))
+
+
 _last: list[tuple[Tokenizer, _Competing]] = []
 """The last reference, and what was made for it."""
 
@@ -84,7 +92,7 @@ class _Competing:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         pieces = pieces_of(tokenizer)
-        self._stored = _END + join(pieces) + _END
+        self._stored = _END + _stored_bytes(pieces) + _END
         self._ids = index_pieces(pieces)
 
     def make_texts(self, id: int, contexts: Sequence[str], left_out: Collection[int]) -> Iterator[str]:
@@ -96,9 +104,9 @@ class _Competing:
         # A string of byte-level BPE has one character for each byte.
         is_byte_level = len(piece) == len(text.encode())
         first, last = (len(end.encode()) if is_byte_level else 1 for end in (text[0], text[-1]))
-        yield from (text + other[1:] for other in self._find(_END + to_bytes(piece[-last:]), left_out))
-        yield from (other[:-1] + text for other in self._find(to_bytes(piece[:first]) + _END, left_out))
-        yield from self._find(to_bytes(piece), left_out)
+        yield from (text + other[1:] for other in self._find(_END + _stored_bytes([piece[-last:]]), left_out))
+        yield from (other[:-1] + text for other in self._find(_stored_bytes([piece[:first]]) + _END, left_out))
+        yield from self._find(_stored_bytes([piece]), left_out)
 
     def _find(self, searched: bytes, left_out: Collection[int]) -> Iterator[str]:
         """Yield the texts of some tokens of several characters in whose stored string, with its ends, this occurs."""
@@ -106,8 +114,9 @@ class _Competing:
         while at >= 0 and found < _COMPETITORS:
             start = self._stored.rfind(_END, 0, at + 1) + 1
             end = self._stored.find(_END, start)
-            id = self._ids[to_text(self._stored[start:end])]
-            text = "" if id in left_out else from_utf8(self._tokenizer.token_bytes(id))
+            # A part of a piece with NUL is no piece.
+            id = self._ids.get(to_text(self._stored[start:end]))
+            text = "" if id is None or id in left_out else from_utf8(self._tokenizer.token_bytes(id))
             if text and len(text) > 1:
                 found += 1
                 yield text

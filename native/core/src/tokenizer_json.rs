@@ -18,7 +18,7 @@ pub struct Tables {
     /// The document with an empty `vocab` and empty `merges`, as far as those could be read.
     pub rest: Vec<u8>,
     /// The same document, which the library reads in less than half of the time: with merges as strings, as in old files,
-    /// and with sorted pieces, as it copies them to a sorted map. None if there is nothing to write in another way.
+    /// and with sorted pieces, as it copies them to a sorted map. None if neither table can be written so.
     pub prepared: Option<Vec<u8>>,
 }
 
@@ -95,7 +95,7 @@ const VERSION_LINE: &[u8] = b"#version";
 /// About how many bytes a piece takes with its id.
 const PIECE_LENGTH: usize = 24;
 
-/// Return pieces with their ids as the content of an object, sorted by their first bytes, which is order enough.
+/// Return pieces with their ids as the content of an object, sorted by their first 16 bytes, which is order enough.
 ///
 /// Of a piece that is repeated, the last id stays the last one, which counts.
 fn write_sorted(mut pieces: Vec<(Cow<'_, str>, u64)>) -> Option<Vec<u8>> {
@@ -168,7 +168,8 @@ fn read_merges(merges: &str) -> Option<Merges> {
 /// Return a document with another content between the brackets of some of its values.
 fn with_content(document: &[u8], mut values: Vec<(&str, Vec<u8>)>) -> Vec<u8> {
     values.sort_unstable_by_key(|(value, _)| value.as_ptr());
-    let mut changed = Vec::new();
+    let added: usize = values.iter().map(|(_, content)| content.len()).sum();
+    let mut changed = Vec::with_capacity(document.len() + added);
     let mut from = 0;
     for (value, content) in values {
         let start = value.as_ptr() as usize - document.as_ptr() as usize;

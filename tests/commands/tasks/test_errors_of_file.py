@@ -11,7 +11,7 @@ from support.bare_tokenizer import IdsOnly
 from support.rule_maker import CHATML, bpe_json, good_bpe
 from support.selection import thinned
 from support.sentencepiece_maker import train_model
-from support.spec_maker import spm_spec
+from support.spec_maker import bpe_spec, spm_spec
 from tokverify.case import Case
 from tokverify.commands.cli import main
 from tokverify.commands.tasks.fix import fix_model
@@ -27,7 +27,7 @@ from tokverify.report.run import failing_differences
 from tokverify.sources.gguf.declaration import read_spec
 from tokverify.sources.gguf.writer import write_gguf
 from tokverify.sources.sentencepiece.reader import read_spec as read_sentencepiece
-from tokverify.spec import TokenType
+from tokverify.spec import TokenizerSpec, TokenType
 
 CASES = [Case(id="1", suite="made", text="ab 12", add_special=False)]
 
@@ -168,6 +168,22 @@ def test_what_a_reference_that_shows_only_ids_cannot_contradict_fails_a_run(tmp_
     assert report.exit_code == 0
     shown = OpenedReference(FoundReference(IdsOnly(found), source="a program"))
     assert [each.code for each in failing_differences(add_rule_findings(report, opened, shown))] == ["TV109"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "texts"),
+    [
+        pytest.param(good_bpe(pre="default"), ["ab a", "it's 12345"], id="no pre-tokenizer"),
+        pytest.param(bpe_spec(["< s", "<s >"], chat_template="<s>"), ["<s>", "a<s>a"], id="a marker that is a word"),
+    ],
+)
+def test_a_right_file_passes_beside_a_reference_that_shows_only_ids(tmp_path: Path, spec: TokenizerSpec, texts):
+    write_gguf(tmp_path / "model.gguf", spec)
+    opened, found = open_model(tmp_path / "model.gguf"), Encoder(spec)
+    cases = [Case(id=text, suite="made", text=text) for text in texts]
+    report = verify_tokenizers(opened.encoder, IdsOnly(found), cases)
+    shown = OpenedReference(FoundReference(IdsOnly(found), source="a program"))
+    assert not failing_differences(add_rule_findings(report, opened, shown))
 
 
 def test_a_charsmap_that_replaces_characters_differently_fails_a_run_and_is_repaired(tmp_path: Path):

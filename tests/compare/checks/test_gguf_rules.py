@@ -180,7 +180,12 @@ TRIGGERS = [
     ),
     ("TV111", replace(BPE, types=types(BPE, id260=1)), ERROR, "the chat template contains 1 token that looks special"),
     ("TV111", replace(BPE, types=types(BPE, id260=1), chat_template=None), WARNING, "split into pieces"),
-    ("TV111", bpe_spec(["< s", "<s >"]), INFO, 'typed NORMAL, like words, as merges make it: 257 "<s>"'),
+    (
+        "TV111",
+        bpe_spec(["< s", "<s >"]),
+        INFO,
+        'typed NORMAL; merges make it, so it was probably learned from texts: 257 "<s>"',
+    ),
     ("TV111", bpe_spec(["< s", "<s >"], chat_template="<s>"), ERROR, "the chat template contains 1 token"),
     ("TV111", marked_t5(score=-99.0), WARNING, 'typed NORMAL, so it is split into pieces: 6 "<extra_id_0>'),
     ("TV112", replace(BPE, tokens=tokens(BPE, id260="<|other|>")), ERROR, '"<|im_start|>"'),

@@ -1,4 +1,4 @@
-"""Apply all static rules to a model whose reference is rebuilt from the same data, and else those on some aspects.
+"""Apply all static rules to a model whose reference is rebuilt from the same data, and else those that it leaves open.
 
 A file can be wrong in these although it encodes texts as it should: roles, sizes, and what is not the reference's.
 """
@@ -47,11 +47,10 @@ def _static_codes() -> frozenset[str]:
 
 
 def _add_errors(report: Report, model: OpenedModel, reference: OpenedReference | None) -> Report:
-    """Add the errors of a GGUF file about roles and sizes, except for those that the report contains.
+    """Add errors of a GGUF file that the comparison could not show, except those that the report contains.
 
-    Others are about a charsmap and a chat template that are not the reference's, and about all that a reference does
-    not list if it shows only ids. There are none if the reference reads the same file, so that the file is not on
-    trial.
+    They are about roles and sizes, about a charsmap or a chat template other than the reference's, and, if the
+    reference shows only ids, about all else that the file declares. There are none if it reads the same file.
     """
     if model.kind != "gguf" or (reference is not None and reference.found.reads_model):
         return report

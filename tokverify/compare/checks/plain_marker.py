@@ -26,9 +26,9 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
         Looks for NORMAL tokens with texts such as `<|im_start|>`, `<start_of_turn>`, `<｜User｜>` or `[CLS]`, and
         encodes texts with them. A token that is still encoded whole is accepted: a unigram model (`t5`) weighs NORMAL
         tokens by their scores against other segmentations, so that T5's `<extra_id_0>` needs no other type. Otherwise
-        it is an error if the chat template contains the token, for information if the reference does the same or if a
-        merge makes the token, such as Qwen's `<s>`, which was learned from texts like a word, and a warning in all
-        other cases. llama.cpp's own overrides by text are taken into account.
+        it is for information if the reference does the same; without one, also if a merge makes the token, such as
+        Qwen's `<s>`: it was learned from texts, as words are. Otherwise, it is an error if the chat template contains
+        the token, and else a warning. llama.cpp's own overrides by text are taken into account.
 
     Why it is bad:
         A NORMAL token is not matched before the text is split and merged, so in a chat it is usually split. The
@@ -54,20 +54,24 @@ def plain_marker(subject: Subject) -> Iterator[Finding]:
     plain = [id for id in ordinary_markers(settings) if settings.attributes[id] == normal]
     lost = [id for id in plain if not _is_encoded_whole(subject, id)]
     markers = subject.markers.strong if lost and subject.spec.chat_template else ()
+    asks = _recognizes_special(subject)
     written = [id for id in lost if settings.pieces[id] in markers]
-    if written:
+    if written and not (asks and _are_plain(subject, written)):
         message = f"the chat template contains {_count(written, 'that ')}, {_in_pieces(written)}: "
         yield Finding(
             ERROR, message + list_tokens(written, settings.pieces), ids=tuple(written), keys=(TYPES,), repair=FIX
         )
-    unmade = set(unmade_by(subject.spec.merges or (), settings.ids)) if lost else set[int]()
+    else:
+        written = []
+    unmade = set(unmade_by(subject.spec.merges or (), settings.ids)) if lost and not asks else set(lost)
     learned = [id for id in lost if id not in written and id not in unmade]
     if learned:
-        message = f"{_count(learned)}, like words, as merges make {'it' if len(learned) == 1 else 'them'}: "
+        it, was = ("it", "it was") if len(learned) == 1 else ("them", "they were")
+        message = f"{_count(learned)}; merges make {it}, so {was} probably learned from texts: "
         yield Finding(INFO, message + list_tokens(learned, settings.pieces), ids=tuple(learned), keys=(TYPES,))
     others = [id for id in lost if id not in written and id not in learned]
     if others:
-        yield _check_unwritten(subject, others)
+        yield _check_unwritten(subject, others, asks=asks)
 
 
 def _is_encoded_whole(subject: Subject, id: int) -> bool:
@@ -76,8 +80,14 @@ def _is_encoded_whole(subject: Subject, id: int) -> bool:
     return all(id in subject.encoder.encode(text) for text in (piece, f"a{piece}a", f"a {piece} a"))
 
 
-def _check_unwritten(subject: Subject, ids: Sequence[int]) -> Finding:
-    is_intended = subject.original is not None and _are_plain(subject, ids)
+def _recognizes_special(subject: Subject) -> bool:
+    """Whether there is a reference that could show that it matches these tokens."""
+    given = subject.independent
+    return given is not None and not given.found.reads_model and given.parses_special
+
+
+def _check_unwritten(subject: Subject, ids: Sequence[int], *, asks: bool) -> Finding:
+    is_intended = asks and _are_plain(subject, ids)
     effect = "as in the reference" if is_intended else _in_pieces(ids)
     message = f"{_count(ids)}, {effect}: {list_tokens(ids, subject.settings.pieces)}"
     severity, repair = (INFO, "") if is_intended else (WARNING, FIX)

@@ -27,15 +27,19 @@ def changed_ids(old: TokenizerSpec, new: TokenizerSpec) -> list[int]:
 
 
 def unverified_ids(old: TokenizerSpec, new: TokenizerSpec, facts: Opened, after: Measure) -> list[int]:
-    """Return the ids with a new text or type that the reference does not declare and no matching text shows."""
+    """Return the ids with a new text or type that the reference does not declare and no matching text shows.
+
+    If it shows only ids, a token that is named like a byte may become one.
+    """
     changed = set(find_differing(old.tokens, new.tokens)) | set(find_differing(types_of(old), types_of(new)))
     unshown = {id for id in changed - _shown_ids(after) if id < len(new.tokens)}
-    left = unshown - _declared_ids(unshown, old, new, facts) - _named_bytes(unshown, old, new)
+    named = set[int]() if facts.extended_spec else _named_bytes(unshown, old, new)
+    left = unshown - _declared_ids(unshown, old, new, facts) - named
     return sorted(left - _known_bytes(left, old, new, facts, after)) if left else []
 
 
 def _named_bytes(ids: Iterable[int], old: TokenizerSpec, new: TokenizerSpec) -> set[int]:
-    """Return those of some ids whose type became BYTE, as their text says: no text can contain half of the bytes."""
+    """Return those of some ids whose type became BYTE, as their texts say; few texts show one."""
     types, size = types_of(new), len(old.tokens)
     named = (id for id in ids if id < size and types[id] == TokenType.BYTE and old.tokens[id] == new.tokens[id])
     return {id for id in named if BYTE_PIECE.fullmatch(new.tokens[id])}
